@@ -35,7 +35,7 @@ const SHARED_BY_ADAPTERS: &[&str] = &[
     "http_client",
     "addresses",
     "model_server",
-    "trial",
+    "test_stores",
 ];
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -101,7 +101,7 @@ fn imports_point_down_and_to_the_right_only() {
     for (room, may, must_not) in ROOMS {
         for path in files(&source.join(room)) {
             let is_test = path.components().any(|part| {
-                matches!(part.as_os_str().to_str(), Some("tests" | "tests.rs" | "trial" | "suite"))
+                matches!(part.as_os_str().to_str(), Some("tests" | "tests.rs" | "test_stores" | "suite"))
             });
             if is_test {
                 continue;

@@ -72,7 +72,7 @@ fn read<R: Columns>(row: &R) -> Result<Audited, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::trial::{NOW, Trial, on_both_stores};
+    use crate::adapters::test_stores::{NOW, TestStore, on_both_stores};
     use crate::flow::audit::Deed;
 
     on_both_stores!(
@@ -80,7 +80,7 @@ mod tests {
         of_old_deeds_only_refused_sign_ins_are_forgotten,
     );
 
-    async fn of_old_deeds_only_refused_sign_ins_are_forgotten<S: Trial>(store: &S) {
+    async fn of_old_deeds_only_refused_sign_ins_are_forgotten<S: TestStore>(store: &S) {
         let deed = |ms, deed| Audited::new(NOW.plus_ms(ms), "system", deed);
         let kept = [deed(0, Deed::SignedIn), deed(1, Deed::SignInRefused)];
         for deed in [&deed(0, Deed::SignInRefused), &kept[0], &kept[1]] {
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(store.audited(&AuditFilter::default(), 9).await.expect("read"), [young, old]);
     }
 
-    async fn deeds_are_told_newest_first_and_by_who_did_what_when<S: Trial>(store: &S) {
+    async fn deeds_are_told_newest_first_and_by_who_did_what_when<S: TestStore>(store: &S) {
         let deed = |ms, actor, deed| Audited::new(NOW.plus_ms(ms), actor, deed);
         let first = deed(0, "agent:ana", Deed::SignedIn).with("address", "192.0.2.1");
         let second = deed(1, "agent:ben", Deed::TokenCreated).to("a token");

@@ -79,7 +79,7 @@ impl<S: Store> Answers for S {
 mod tests {
     use super::*;
     use crate::{
-        adapters::trial::{NOW, Trial, begun, from_contact, from_us, on_both_stores, turn},
+        adapters::test_stores::{NOW, TestStore, begun, from_contact, from_us, on_both_stores, turn},
         domain::{
             conversation::Conversation,
             message::{Author, DeliveryState, Message},
@@ -97,7 +97,7 @@ mod tests {
     }
 
     /// A conversation in which a turn answered in two parts, the last in that state.
-    async fn answer<S: Trial>(
+    async fn answer<S: TestStore>(
         store: &S,
         chat: &str,
         alone: bool,
@@ -121,12 +121,19 @@ mod tests {
         (conversation, id)
     }
 
-    async fn found<S: Trial>(store: &S, question: &Question, asking: Uuid, since: Time) -> Option<String> {
+    async fn found<S: TestStore>(
+        store: &S,
+        question: &Question,
+        asking: Uuid,
+        since: Time,
+    ) -> Option<String> {
         let found = store.find_answer(question, asking, since).await.expect("reads");
         found.map(|(_, text)| text)
     }
 
-    async fn an_answer_about_nobody_is_everybodys_and_another_only_its_conversations<S: Trial>(store: &S) {
+    async fn an_answer_about_nobody_is_everybodys_and_another_only_its_conversations<S: TestStore>(
+        store: &S,
+    ) {
         let (mei, _) = answer(store, "6580000001@c.us", false, DeliveryState::Sent).await;
         let other = begun("shop", "6580000002@c.us").id;
         let whole = Some("At nine.\n\nBring cash.".to_owned());
@@ -144,7 +151,7 @@ mod tests {
         assert_eq!(found(store, &question("when"), other, NOW.plus_ms(1)).await, None, "too long ago");
     }
 
-    async fn only_what_has_left_and_nobody_has_corrected_is_an_answer<S: Trial>(store: &S) {
+    async fn only_what_has_left_and_nobody_has_corrected_is_an_answer<S: TestStore>(store: &S) {
         use DeliveryState as State;
         for (n, state) in
             [State::Queued, State::Unknown, State::Failed, State::Cancelled].into_iter().enumerate()
@@ -165,7 +172,7 @@ mod tests {
         assert_eq!(found(store, &question("when"), bo.id, NOW).await, None, "deleted on the phone");
     }
 
-    async fn an_answer_goes_with_its_turn_and_with_time<S: Trial>(store: &S) {
+    async fn an_answer_goes_with_its_turn_and_with_time<S: TestStore>(store: &S) {
         let (mei, turn) = answer(store, "6580000001@c.us", true, DeliveryState::Sent).await;
         assert_eq!(store.forget_answers(NOW).await.expect("writes"), 0);
         assert_eq!(store.forget_answers(NOW.plus_ms(1)).await.expect("writes"), 1);

@@ -43,14 +43,14 @@ impl<S: Store> Enclosures for S {
 mod tests {
     use super::*;
     use crate::{
-        adapters::trial::{NOW, Trial, begun, from_contact, on_both_stores},
+        adapters::test_stores::{NOW, TestStore, begun, from_contact, on_both_stores},
         domain::docket::Docket,
         flow::ledger::{Key, Need, change},
     };
 
     on_both_stores!(a_file_is_kept_as_it_is, what_no_message_carries_is_forgotten_after_a_while,);
 
-    async fn a_file_is_kept_as_it_is<S: Trial>(store: &S) {
+    async fn a_file_is_kept_as_it_is<S: TestStore>(store: &S) {
         let (id, other) = (Uuid::now_v7(), Uuid::now_v7());
         let bytes: Vec<u8> = (0..=255).cycle().take(3 * 1024 * 1024).collect();
         store.enclose(id, Bytes::from(bytes.clone())).await.expect("written");
@@ -61,14 +61,14 @@ mod tests {
         assert_eq!(store.enclosed(id).await.expect("read"), None);
     }
 
-    async fn what_no_message_carries_is_forgotten_after_a_while<S: Trial>(store: &S) {
+    async fn what_no_message_carries_is_forgotten_after_a_while<S: TestStore>(store: &S) {
         let conversation = begun("shop", "6580000001@c.us");
         store.keep_conversation(&conversation).await;
         let (carried, loose) = (Uuid::now_v7(), Uuid::now_v7());
         let carry = move |docket: &mut Docket| {
             docket.push(crate::domain::message::Message { id: carried, ..from_contact(0, "Hello", NOW) })
         };
-        let ledger = Trial::ledger(store);
+        let ledger = TestStore::ledger(store);
         change(ledger.as_ref(), Key::Id(conversation.id), Need::default(), carry).await.expect("committed");
         for id in [carried, loose] {
             store.enclose(id, Bytes::from_static(b"a file")).await.expect("written");

@@ -51,12 +51,12 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
-    use crate::adapters::trial::{Trial, on_both_stores};
+    use crate::adapters::test_stores::{TestStore, on_both_stores};
 
     on_both_stores!(so_many_begin_in_any_minute, of_many_at_once_only_so_many_begin);
 
     /// Asks until it is told to wait, as who is told to ask again at once does.
-    async fn begin<S: Trial>(store: &S, per_minute: i64) -> Option<i64> {
+    async fn begin<S: TestStore>(store: &S, per_minute: i64) -> Option<i64> {
         loop {
             match store.begin_generation(per_minute).await.expect("the store answers") {
                 Some(0) => {}
@@ -65,12 +65,12 @@ mod tests {
         }
     }
 
-    async fn pass<S: Trial>(store: &S, ms: i64) {
+    async fn pass<S: TestStore>(store: &S, ms: i64) {
         let statement = Statement::new("update generation_starts set begun_at = begun_at - $1").with(ms);
         store.write(statement).await.expect("writes");
     }
 
-    async fn so_many_begin_in_any_minute<S: Trial>(store: &S) {
+    async fn so_many_begin_in_any_minute<S: TestStore>(store: &S) {
         assert_eq!(begin(store, 2).await, None);
         pass(store, 20_000).await;
         assert_eq!(begin(store, 2).await, None);
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(begin(store, 2).await, Some(20_000));
     }
 
-    async fn of_many_at_once_only_so_many_begin<S: Trial>(store: &S) {
+    async fn of_many_at_once_only_so_many_begin<S: TestStore>(store: &S) {
         let all = join_all((0..40).map(|_| begin(store, 5))).await;
         assert_eq!(all.iter().filter(|wait| wait.is_none()).count(), 5, "{all:?}");
     }

@@ -80,7 +80,7 @@ impl<S: Store> IdempotencyKeys for S {
 mod tests {
     use super::*;
     use crate::{
-        adapters::trial::{self, NOW, Trial, on_both_stores},
+        adapters::test_stores::{self, NOW, TestStore, on_both_stores},
         domain::event::{Event, EventType},
     };
 
@@ -97,12 +97,12 @@ mod tests {
         Idempotency { key: "agent:ana /labels k1".to_owned(), body_hash: body.to_owned() }
     }
 
-    async fn begin<S: Trial>(store: &S, body: &str, ttl_ms: i64) -> (Uuid, KeyClaim) {
+    async fn begin<S: TestStore>(store: &S, body: &str, ttl_ms: i64) -> (Uuid, KeyClaim) {
         let owner = Uuid::now_v7();
         (owner, store.begin(&request(body), owner, ttl_ms).await.expect("it can be asked"))
     }
 
-    async fn a_request_is_begun_once_and_answered_again<S: Trial>(store: &S) {
+    async fn a_request_is_begun_once_and_answered_again<S: TestStore>(store: &S) {
         let (owner, begun) = begin(store, "a", 1_000).await;
         assert_eq!(begun, KeyClaim::Yours);
         let key = request("a").key;
@@ -116,13 +116,13 @@ mod tests {
         assert_eq!(begin(store, "a", 1_000).await.1, KeyClaim::Answered(vec![1, 2]), "an answer stays");
     }
 
-    async fn what_was_let_go_begins_anew<S: Trial>(store: &S) {
+    async fn what_was_let_go_begins_anew<S: TestStore>(store: &S) {
         let (owner, _) = begin(store, "a", 1_000).await;
         store.let_go(&request("a").key, owner).await.expect("written");
         assert_eq!(begin(store, "b", 1_000).await.1, KeyClaim::Yours);
     }
 
-    async fn what_nobody_ended_in_time_is_taken_up<S: Trial>(store: &S) {
+    async fn what_nobody_ended_in_time_is_taken_up<S: TestStore>(store: &S) {
         let (late, _) = begin(store, "a", 0).await;
         assert_eq!(begin(store, "b", 1_000).await.1, KeyClaim::KeyReused);
         let (owner, begun) = begin(store, "a", 1_000).await;
@@ -134,17 +134,17 @@ mod tests {
         assert_eq!(begin(store, "a", 1_000).await.1, KeyClaim::Answered(vec![2]));
     }
 
-    async fn two_at_once_are_one<S: Trial>(store: &S) {
+    async fn two_at_once_are_one<S: TestStore>(store: &S) {
         let (one, other) = tokio::join!(begin(store, "a", 1_000), begin(store, "a", 1_000));
         let mut both = [one.1, other.1];
         both.sort_by_key(|begun| *begun == KeyClaim::InProgress);
         assert_eq!(both, [KeyClaim::Yours, KeyClaim::InProgress]);
     }
 
-    async fn an_answer_that_shows_whom_an_erasure_removed_meanwhile_is_not_kept<S: Trial>(store: &S) {
+    async fn an_answer_that_shows_whom_an_erasure_removed_meanwhile_is_not_kept<S: TestStore>(store: &S) {
         let erased = Uuid::now_v7();
         let ended = |ms| {
-            let event = trial::event(None, None, EventType::ConversationErased, NOW.plus_ms(ms));
+            let event = test_stores::event(None, None, EventType::ConversationErased, NOW.plus_ms(ms));
             Event { conversation: Some(erased), ..event }
         };
         let (plain, key) = (format!(r#"{{"id":"{erased}"}}"#), request("a").key);
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(begin(store, "a", 1_000).await.1, KeyClaim::Answered(vec![2]), "it shows nobody");
     }
 
-    async fn what_is_old_is_forgotten<S: Trial>(store: &S) {
+    async fn what_is_old_is_forgotten<S: TestStore>(store: &S) {
         let (owner, _) = begin(store, "a", 1_000).await;
         store.answer(&request("a").key, owner, "", vec![1]).await.expect("written");
         assert_eq!(store.forget_requests(NOW).await.expect("written"), 0);

@@ -70,7 +70,7 @@ pub mod scripted;
 pub mod otlp;
 
 #[cfg(test)]
-pub(crate) mod trial;
+pub(crate) mod test_stores;
 
 use crate::{domain::words::UnknownWord, flow::ledger};
 

@@ -78,13 +78,13 @@ pub(super) fn without_failures() -> Statement {
 mod tests {
     use super::*;
     use crate::{
-        adapters::trial::{NOW, Trial, on_both_stores},
+        adapters::test_stores::{NOW, TestStore, on_both_stores},
         flow::people::{Agent, People, Role, Session},
     };
 
     on_both_stores!(what_is_old_goes_page_by_page_and_the_rest_stays);
 
-    async fn what_is_old_goes_page_by_page_and_the_rest_stays<S: Trial>(store: &S) {
+    async fn what_is_old_goes_page_by_page_and_the_rest_stays<S: TestStore>(store: &S) {
         let ana = Agent {
             id: uuid::Uuid::now_v7(),
             name: "Ana".to_owned(),

@@ -67,7 +67,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        adapters::trial::{self, NOW},
+        adapters::test_stores::{self, NOW},
         domain::turn::{DeadLetter, LetterKind},
         flow::ledger::{Held, Work},
         http::ports::Health as _,
@@ -75,12 +75,12 @@ mod tests {
 
     #[tokio::test]
     async fn an_instance_whose_database_is_full_is_not_ready_until_there_is_room() {
-        let (sqlite, _folder) = trial::sqlite().await;
+        let (sqlite, _folder) = test_stores::sqlite().await;
         let health = Health::of(Store::Sqlite(sqlite.clone()), None);
         let ledger = sqlite.ledger(Arc::new(crate::flow::dispatch::Dispatch::default()));
         let keep = async || {
             let payload = Value::from("a long letter. ".repeat(10_000));
-            let letter = DeadLetter { payload, ..trial::letter("shop", LetterKind::Webhook, NOW) };
+            let letter = DeadLetter { payload, ..test_stores::letter("shop", LetterKind::Webhook, NOW) };
             ledger.keep(Vec::new(), vec![letter]).await
         };
         let is_ready = async || health.look().await.migrated == Some(true);
@@ -96,7 +96,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_asks_for_readiness_again_and_again_has_the_database_looked_at_once_a_second() {
-        let (sqlite, _folder) = trial::sqlite().await;
+        let (sqlite, _folder) = test_stores::sqlite().await;
         let health = Health::of(Store::Sqlite(sqlite.clone()), None);
         let is_ready = async || health.look().await.migrated == Some(true);
         assert!(is_ready().await);
@@ -124,9 +124,9 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_reads_much_keeps_neither_readiness_nor_work_from_being_looked_at() {
-        let (sqlite, _folder) = trial::sqlite().await;
+        let (sqlite, _folder) = test_stores::sqlite().await;
         works_on(&sqlite.reader, Store::Sqlite(sqlite.clone())).await;
-        let (postgres, database) = trial::postgres().await;
+        let (postgres, database) = test_stores::postgres().await;
         works_on(&postgres.pool, Store::Postgres(postgres.clone())).await;
         database.remove(postgres).await;
     }

@@ -312,7 +312,7 @@ impl Instance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::{sql::Statement, sql::Store as _, trial};
+    use crate::adapters::{sql::Statement, sql::Store as _, test_stores};
 
     #[test]
     fn an_address_that_is_taken_is_told_with_what_to_do() {
@@ -323,7 +323,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_that_is_away_after_the_start_ends_nothing_and_the_first_agent_comes_later() {
-        let (store, _folder) = trial::sqlite().await;
+        let (store, _folder) = test_stores::sqlite().await;
         store.write(Statement::new("alter table agents rename to gone")).await.expect("renamed");
         let people: Arc<dyn People> = Arc::new(store.clone());
         let (base, stop) = ("http://127.0.0.1:8080".to_owned(), CancellationToken::new());

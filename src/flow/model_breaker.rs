@@ -142,7 +142,7 @@ mod tests {
     use metrics_exporter_prometheus::PrometheusBuilder;
 
     use super::*;
-    use crate::adapters::trial::{self, Trial};
+    use crate::adapters::test_stores::{self, TestStore};
 
     thread_local! {
         static CLOCK: Cell<i64> = const { Cell::new(0) };
@@ -150,8 +150,9 @@ mod tests {
 
     #[tokio::test]
     async fn an_instance_that_has_no_more_turns_does_not_say_for_ever_that_the_model_fails() {
-        let (store, _folder) = trial::sqlite().await;
-        let breaker = ModelBreaker::new(Breaker::new(1, 30_000), Trial::ledger(&store), || Time(CLOCK.get()));
+        let (store, _folder) = test_stores::sqlite().await;
+        let breaker =
+            ModelBreaker::new(Breaker::new(1, 30_000), TestStore::ledger(&store), || Time(CLOCK.get()));
         let recorder = PrometheusBuilder::new().build_recorder();
         let _here = metrics::set_default_local_recorder(&recorder);
         let shown = |ms: i64| {

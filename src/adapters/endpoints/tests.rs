@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::{
-    adapters::trial::{NOW, Trial, begun, event, on_both_stores},
+    adapters::test_stores::{NOW, TestStore, begun, event, on_both_stores},
     domain::{
         endpoint::{Attempt, DeliveryState, DisabledReason, Fate, Trouble},
         event::EventType,
@@ -52,26 +52,26 @@ fn endpoint() -> Endpoint {
     }
 }
 
-async fn added<S: Trial>(store: &S, endpoint: Endpoint) -> Uuid {
+async fn added<S: TestStore>(store: &S, endpoint: Endpoint) -> Uuid {
     let id = endpoint.id;
     assert!(store.add_endpoint(&endpoint, vec![1, 2, 3]).await.expect("written"));
     assert!(store.hold(id, "one", 30_000).await.expect("written"));
     id
 }
 
-async fn happens<S: Trial>(store: &S, of: Option<Uuid>, kind: EventType) {
+async fn happens<S: TestStore>(store: &S, of: Option<Uuid>, kind: EventType) {
     let conversation =
         of.map(|id| crate::domain::conversation::Conversation { id, ..begun("shop", "6580000001@c.us") });
     store.keep_events(vec![event(conversation.as_ref(), None, kind, NOW)]).await;
 }
 
-async fn served<S: Trial>(store: &S, id: Uuid) -> Served {
+async fn served<S: TestStore>(store: &S, id: Uuid) -> Served {
     store.served(id, "one").await.expect("read").expect("it is active, and ours")
 }
 
 /// Reads on until so many deliveries are known. On PostgreSQL an event appears once every older transaction of the server has
 /// ended, those of tests running beside this one too.
-async fn gathered<S: Trial>(store: &S, id: Uuid, wanted: usize) -> Vec<Delivery> {
+async fn gathered<S: TestStore>(store: &S, id: Uuid, wanted: usize) -> Vec<Delivery> {
     for _ in 0..3_000 {
         let served = served(store, id).await;
         store.gather(&served, 100).await.expect("written");
@@ -102,7 +102,7 @@ fn delivered() -> Ended {
     Ended { attempt, fate: Fate::Delivered, disabled: None }
 }
 
-async fn an_endpoint_is_kept_changed_and_removed<S: Trial>(store: &S) {
+async fn an_endpoint_is_kept_changed_and_removed<S: TestStore>(store: &S) {
     let made = Endpoint {
         events: Some(vec![EventType::MessageSent]),
         channels: Some(vec!["shop".to_owned()]),
@@ -148,7 +148,7 @@ async fn an_endpoint_is_kept_changed_and_removed<S: Trial>(store: &S) {
     assert!(store.secrets(id).await.expect("read").is_empty());
 }
 
-async fn there_are_only_so_many<S: Trial>(store: &S) {
+async fn there_are_only_so_many<S: TestStore>(store: &S) {
     for _ in 0..ENDPOINTS_MAX {
         assert!(store.add_endpoint(&endpoint(), vec![1]).await.expect("written"));
     }
@@ -156,7 +156,7 @@ async fn there_are_only_so_many<S: Trial>(store: &S) {
     assert_eq!(store.endpoints().await.expect("read").len(), ENDPOINTS_MAX);
 }
 
-async fn an_endpoint_belongs_to_one_instance_at_a_time<S: Trial>(store: &S) {
+async fn an_endpoint_belongs_to_one_instance_at_a_time<S: TestStore>(store: &S) {
     let id = added(store, endpoint()).await;
     assert!(store.hold(id, "one", 30_000).await.expect("written"), "renewed");
     assert!(!store.hold(id, "other", 30_000).await.expect("written"));
@@ -173,7 +173,7 @@ async fn an_endpoint_belongs_to_one_instance_at_a_time<S: Trial>(store: &S) {
     assert!(store.active().await.expect("read").is_empty());
 }
 
-async fn an_event_is_written_down_once_for_each_who_wants_it<S: Trial>(store: &S) {
+async fn an_event_is_written_down_once_for_each_who_wants_it<S: TestStore>(store: &S) {
     let mei = Uuid::now_v7();
     happens(store, Some(mei), EventType::MessageReceived).await;
     let all = added(store, endpoint()).await;
@@ -199,7 +199,7 @@ async fn an_event_is_written_down_once_for_each_who_wants_it<S: Trial>(store: &S
     assert_eq!(served(store, sent).await.waiting, 2);
 }
 
-async fn deliveries_of_a_lane_come_one_by_one<S: Trial>(store: &S) {
+async fn deliveries_of_a_lane_come_one_by_one<S: TestStore>(store: &S) {
     let (mei, bob) = (Uuid::now_v7(), Uuid::now_v7());
     let id = added(store, endpoint()).await;
     for of in [Some(mei), Some(mei), Some(bob), None] {
@@ -222,7 +222,7 @@ async fn deliveries_of_a_lane_come_one_by_one<S: Trial>(store: &S) {
     assert_eq!(store.due(id, 10).await.expect("read").len(), 1);
 }
 
-async fn what_waits_behind_a_failure_is_not_ready<S: Trial>(store: &S) {
+async fn what_waits_behind_a_failure_is_not_ready<S: TestStore>(store: &S) {
     let (mei, bob) = (Uuid::now_v7(), Uuid::now_v7());
     let id = added(store, endpoint()).await;
     for of in [mei, mei, mei, bob] {
@@ -247,7 +247,7 @@ async fn what_waits_behind_a_failure_is_not_ready<S: Trial>(store: &S) {
     assert_eq!(firsts, [Some(NOW), None], "the next of its lane has stood there already");
 }
 
-async fn what_becomes_of_a_delivery_is_kept<S: Trial>(store: &S) {
+async fn what_becomes_of_a_delivery_is_kept<S: TestStore>(store: &S) {
     let id = added(store, endpoint()).await;
     happens(store, Some(Uuid::now_v7()), EventType::MessageSent).await;
     gathered(store, id, 1).await;
@@ -278,7 +278,7 @@ async fn what_becomes_of_a_delivery_is_kept<S: Trial>(store: &S) {
     );
 }
 
-async fn what_is_given_up_is_a_dead_letter_and_may_be_told_again<S: Trial>(store: &S) {
+async fn what_is_given_up_is_a_dead_letter_and_may_be_told_again<S: TestStore>(store: &S) {
     let id = added(store, endpoint()).await;
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
@@ -313,12 +313,12 @@ async fn what_is_given_up_is_a_dead_letter_and_may_be_told_again<S: Trial>(store
     assert_eq!(events(store, EventType::EndpointUpdated).await, 2);
 }
 
-async fn events<S: Trial>(store: &S, kind: EventType) -> usize {
+async fn events<S: TestStore>(store: &S, kind: EventType) -> usize {
     let filter = EventFilter { kinds: vec![kind], ..EventFilter::default() };
     store.events(&filter, &PageOf { limit: 100, cursor: None }).await.expect("read").items.len()
 }
 
-async fn endpoints_are_counted_by_how_they_are_doing<S: Trial>(store: &S) {
+async fn endpoints_are_counted_by_how_they_are_doing<S: TestStore>(store: &S) {
     let counts = async || {
         let found = store.depths(None).await.expect("counts").endpoints;
         ["active", "failing", "paused", "disabled"]
@@ -339,7 +339,7 @@ async fn endpoints_are_counted_by_how_they_are_doing<S: Trial>(store: &S) {
     assert!(shops.endpoints.iter().all(|(_, count)| *count == 0), "they are not the channel's");
 }
 
-async fn an_endpoint_that_is_switched_off_says_so_once<S: Trial>(store: &S) {
+async fn an_endpoint_that_is_switched_off_says_so_once<S: TestStore>(store: &S) {
     let id = added(store, endpoint()).await;
     for of in [Uuid::now_v7(), Uuid::now_v7()] {
         happens(store, Some(of), EventType::MessageSent).await;
@@ -361,7 +361,7 @@ async fn an_endpoint_that_is_switched_off_says_so_once<S: Trial>(store: &S) {
     assert!(due.iter().all(|it| it.delivery.first_at.is_none() && it.delivery.attempts == 0));
 }
 
-async fn what_has_ended_is_forgotten_unless_its_letter_is_open<S: Trial>(store: &S) {
+async fn what_has_ended_is_forgotten_unless_its_letter_is_open<S: TestStore>(store: &S) {
     let id = added(store, endpoint()).await;
     for _ in 0..3 {
         happens(store, Some(Uuid::now_v7()), EventType::MessageSent).await;
@@ -376,7 +376,7 @@ async fn what_has_ended_is_forgotten_unless_its_letter_is_open<S: Trial>(store: 
     assert!(store.delivery(due[1].delivery.id).await.expect("read").is_some());
 }
 
-async fn who_is_erased_leaves_nothing_behind<S: Trial>(store: &S) {
+async fn who_is_erased_leaves_nothing_behind<S: TestStore>(store: &S) {
     let id = added(store, endpoint()).await;
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
@@ -387,7 +387,7 @@ async fn who_is_erased_leaves_nothing_behind<S: Trial>(store: &S) {
     assert_eq!(store.delivery(told[0].id).await.expect("read"), None);
 }
 
-async fn an_endpoint_without_a_place_is_told_of_what_happens_from_now_on<S: Trial>(store: &S) {
+async fn an_endpoint_without_a_place_is_told_of_what_happens_from_now_on<S: TestStore>(store: &S) {
     let id = added(store, endpoint()).await;
     happens(store, Some(Uuid::now_v7()), EventType::MessageReceived).await;
     gathered(store, id, 1).await;
@@ -404,7 +404,7 @@ async fn an_endpoint_without_a_place_is_told_of_what_happens_from_now_on<S: Tria
     assert_eq!(only.kind, EventType::MessageSent);
 }
 
-async fn an_event_that_is_gone_is_told_nobody<S: Trial>(store: &S) {
+async fn an_event_that_is_gone_is_told_nobody<S: TestStore>(store: &S) {
     let id = added(store, endpoint()).await;
     happens(store, Some(Uuid::now_v7()), EventType::MessageSent).await;
     gathered(store, id, 1).await;
@@ -421,7 +421,7 @@ async fn an_event_that_is_gone_is_told_nobody<S: Trial>(store: &S) {
     assert!(matches!(unknown, Err(Error::NotACursor)));
 }
 
-async fn of_what_is_told_nobody_any_more_nothing_fails<S: Trial>(store: &S) {
+async fn of_what_is_told_nobody_any_more_nothing_fails<S: TestStore>(store: &S) {
     let id = added(store, endpoint()).await;
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
@@ -466,7 +466,7 @@ async fn of_what_is_told_nobody_any_more_nothing_fails<S: Trial>(store: &S) {
     assert_eq!(failing_since().await, None);
 }
 
-async fn of_whoever_is_being_erased_nothing_is_told<S: Trial>(store: &S) {
+async fn of_whoever_is_being_erased_nothing_is_told<S: TestStore>(store: &S) {
     let id = added(store, endpoint()).await;
     let [mei, tom] = ["6580000001@c.us", "6580000002@c.us"].map(|chat| begun("shop", chat));
     for of in [&mei, &tom] {

@@ -6,8 +6,9 @@ use crate::{
     adapters::{
         rows::{ParkedRow, RequestRow},
         sql::{Statement, cell},
-        trial::{
-            self, NOW, Trial, begun, event, from_contact, letter, on_both_stores, scheduled, suggested, turn,
+        test_stores::{
+            self, NOW, TestStore, begun, event, from_contact, letter, on_both_stores, scheduled, suggested,
+            turn,
         },
     },
     domain::{
@@ -148,7 +149,7 @@ const DECIDED: [(&str, Fate, &str); 32] = [
 
 #[tokio::test]
 async fn of_every_column_it_is_decided_what_becomes_of_it_when_a_person_is_erased() {
-    let (store, database) = trial::postgres().await;
+    let (store, database) = test_stores::postgres().await;
     let columns: Vec<(String, String)> = sqlx::query_as(
         "select table_name::text, column_name::text from information_schema.columns where table_schema = 'public'",
     )
@@ -174,7 +175,7 @@ async fn of_every_column_it_is_decided_what_becomes_of_it_when_a_person_is_erase
 }
 
 /// A conversation of which there is a row in every table, closed for good.
-async fn closed<S: Trial>(store: &S, messages: i64) -> Conversation {
+async fn closed<S: TestStore>(store: &S, messages: i64) -> Conversation {
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
     let said = (1..=messages).map(|seq| from_contact(seq, "Hello", NOW)).collect();
@@ -239,15 +240,15 @@ async fn closed<S: Trial>(store: &S, messages: i64) -> Conversation {
         echoed_until: NOW.plus_ms(5),
     };
     let step = move |docket: &mut Docket| docket.erase(erasure.clone());
-    change(&*Trial::ledger(store), Key::Id(mei.id), Need::default(), step).await.expect("closed");
+    change(&*TestStore::ledger(store), Key::Id(mei.id), Need::default(), step).await.expect("closed");
     mei
 }
 
-async fn erasing<S: Trial>(store: &S, conversation: Uuid) -> Erasing {
+async fn erasing<S: TestStore>(store: &S, conversation: Uuid) -> Erasing {
     store.erasing(conversation).await.expect("reads").expect("it is being erased")
 }
 
-async fn count<S: Trial>(store: &S, table: &str, id: Uuid) -> i64 {
+async fn count<S: TestStore>(store: &S, table: &str, id: Uuid) -> i64 {
     let column = if table == "conversations" { "id" } else { "conversation_id" };
     let text = format!("select count(*) as found from {table} where {column} = $1");
     // Of the words of this test alone, which live as long as it does.
@@ -255,7 +256,7 @@ async fn count<S: Trial>(store: &S, table: &str, id: Uuid) -> i64 {
     cell(&store.row(statement).await.expect("reads").expect("a count"), "found").expect("a number")
 }
 
-async fn whatever_hangs_on_a_conversation_goes_with_it<S: Trial>(store: &S) {
+async fn whatever_hangs_on_a_conversation_goes_with_it<S: TestStore>(store: &S) {
     let mei = closed(store, 3).await;
     let hanging = || DECIDED.iter().filter(|(table, fate, _)| *fate == Go && *table != "chats");
     for (table, ..) in hanging() {
@@ -290,7 +291,7 @@ async fn whatever_hangs_on_a_conversation_goes_with_it<S: Trial>(store: &S) {
     assert_eq!(rows.iter().map(|(_, rows)| rows).sum::<i64>(), 12, "{rows:?}");
 }
 
-async fn messages_go_page_by_page_and_their_hashes_stay<S: Trial>(store: &S) {
+async fn messages_go_page_by_page_and_their_hashes_stay<S: TestStore>(store: &S) {
     let mei = closed(store, 5).await;
     let mut pages = Vec::new();
     while let Some(page) = store.next_messages(mei.id, 2).await.expect("reads") {
@@ -313,7 +314,7 @@ async fn messages_go_page_by_page_and_their_hashes_stay<S: Trial>(store: &S) {
     assert_eq!(hashes().await, all[..5], "what is of a message stays for good");
 }
 
-async fn two_who_go_on_with_one_erasure_count_nothing_twice<S: Trial>(store: &S) {
+async fn two_who_go_on_with_one_erasure_count_nothing_twice<S: TestStore>(store: &S) {
     let mei = closed(store, 4).await;
     let (one, other) = (erasing(store, mei.id).await, erasing(store, mei.id).await);
     let page = store.next_messages(mei.id, 2).await.expect("reads").expect("messages");
@@ -332,7 +333,7 @@ async fn two_who_go_on_with_one_erasure_count_nothing_twice<S: Trial>(store: &S)
     assert_eq!(store.left_behind(1, 5).await.expect("reads"), Vec::<Uuid>::new(), "somebody is at it");
 }
 
-async fn two_who_begin_at_once_keep_one_key<S: Trial>(store: &S) {
+async fn two_who_begin_at_once_keep_one_key<S: TestStore>(store: &S) {
     let (one, other) =
         tokio::join!(store.keep_tombstone_key(0, vec![1; 8]), store.keep_tombstone_key(0, vec![2; 8]));
     one.and(other).expect("written");

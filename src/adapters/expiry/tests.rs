@@ -4,8 +4,8 @@ use crate::{
     adapters::{
         rows::ParkedRow,
         sql::{Statement, cell},
-        trial::{
-            NOW, Trial, answered, begun, event, from_contact, from_us, letter, on_both_stores, scheduled,
+        test_stores::{
+            NOW, TestStore, answered, begun, event, from_contact, from_us, letter, on_both_stores, scheduled,
             suggested, turn,
         },
     },
@@ -44,7 +44,7 @@ fn rows(rows: &[(&str, i64)]) -> Rows {
     rows.iter().map(|(table, count)| ((*table).to_owned(), *count)).collect()
 }
 
-async fn count<S: Trial>(store: &S, table: &'static str) -> i64 {
+async fn count<S: TestStore>(store: &S, table: &'static str) -> i64 {
     let text = format!("select count(*) as found from {table}");
     // Of the words of this test alone, which live as long as it does.
     let statement = Statement::new(Box::leak(text.into_boxed_str()));
@@ -52,7 +52,7 @@ async fn count<S: Trial>(store: &S, table: &'static str) -> i64 {
 }
 
 /// Of every kind one that is old, one that is young, and one that somebody waits for.
-async fn lived<S: Trial>(store: &S) -> Conversation {
+async fn lived<S: TestStore>(store: &S) -> Conversation {
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
     store.keep_chat("shop", "100@lid", mei.id).await;
@@ -92,11 +92,11 @@ async fn lived<S: Trial>(store: &S) -> Conversation {
     mei
 }
 
-async fn expired<S: Trial>(store: &S, conversation: Uuid, limit: usize) -> Option<Expired> {
+async fn expired<S: TestStore>(store: &S, conversation: Uuid, limit: usize) -> Option<Expired> {
     store.expired(conversation, BEFORE, limit).await.expect("reads")
 }
 
-async fn what_is_old_goes_and_what_is_young_or_open_stays<S: Trial>(store: &S) {
+async fn what_is_old_goes_and_what_is_young_or_open_stays<S: TestStore>(store: &S) {
     let mei = lived(store).await;
     let all =
         [("dead_letters", 1), ("drafts", 1), ("follow_ups", 1), ("messages", 2), ("parked", 1), ("turns", 1)];
@@ -126,7 +126,7 @@ async fn what_is_old_goes_and_what_is_young_or_open_stays<S: Trial>(store: &S) {
     assert_eq!(store.forget_echoes(NOW.plus_ms(9 * year)).await.expect("forgets"), 2, "not for good");
 }
 
-async fn a_conversation_that_was_changed_meanwhile_keeps_what_it_has<S: Trial>(store: &S) {
+async fn a_conversation_that_was_changed_meanwhile_keeps_what_it_has<S: TestStore>(store: &S) {
     let mei = lived(store).await;
     let old = expired(store, mei.id, 10).await.expect("some is old");
     store.write(Statement::new("update conversations set stamp = stamp + 1")).await.expect("changed");
@@ -137,7 +137,7 @@ async fn a_conversation_that_was_changed_meanwhile_keeps_what_it_has<S: Trial>(s
     assert!(!store.expire(&again, Vec::new()).await.expect("writes"), "its stamp is another now");
 }
 
-async fn it_is_found_page_by_page_each_conversation_once<S: Trial>(store: &S) {
+async fn it_is_found_page_by_page_each_conversation_once<S: TestStore>(store: &S) {
     let mut all = Vec::new();
     for number in 0..5 {
         let one = begun("shop", &format!("658000000{number}@c.us"));
@@ -170,7 +170,7 @@ async fn it_is_found_page_by_page_each_conversation_once<S: Trial>(store: &S) {
     }
 }
 
-async fn only_a_conversation_of_which_nothing_is_left_is_removed<S: Trial>(store: &S) {
+async fn only_a_conversation_of_which_nothing_is_left_is_removed<S: TestStore>(store: &S) {
     let mut all = Vec::new();
     for number in 0..6 {
         let mut one = begun("shop", &format!("658000000{number}@c.us"));
@@ -194,7 +194,7 @@ async fn only_a_conversation_of_which_nothing_is_left_is_removed<S: Trial>(store
     assert_eq!(count(store, "events").await, 1);
 }
 
-async fn whom_a_person_answers_stays_with_people<S: Trial>(store: &S) {
+async fn whom_a_person_answers_stays_with_people<S: TestStore>(store: &S) {
     let ana = Some(Uuid::now_v7());
     #[rustfmt::skip]
     let table = [
@@ -227,7 +227,7 @@ async fn whom_a_person_answers_stays_with_people<S: Trial>(store: &S) {
     }
 }
 
-async fn a_follow_up_that_was_called_off_waits_for_no_time_to_come<S: Trial>(store: &S) {
+async fn a_follow_up_that_was_called_off_waits_for_no_time_to_come<S: TestStore>(store: &S) {
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
     let of = |created_at, due_at, state| FollowUp { created_at, ..scheduled(due_at, state) };
@@ -250,7 +250,7 @@ async fn a_follow_up_that_was_called_off_waits_for_no_time_to_come<S: Trial>(sto
     assert_eq!(count(store, "follow_ups").await, 3);
 }
 
-async fn what_hangs_on_no_conversation_goes_by_its_age_alone<S: Trial>(store: &S) {
+async fn what_hangs_on_no_conversation_goes_by_its_age_alone<S: TestStore>(store: &S) {
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
     let events = |at| (1..=3).map(move |number| (number, at));
@@ -272,7 +272,7 @@ async fn what_hangs_on_no_conversation_goes_by_its_age_alone<S: Trial>(store: &S
     assert_eq!((count(store, "events").await, count(store, "dead_letters").await), (3, 1));
 }
 
-async fn one_run_is_enough_for_all_instances<S: Trial>(store: &S) {
+async fn one_run_is_enough_for_all_instances<S: TestStore>(store: &S) {
     let (one, other) = tokio::join!(store.claim_retention(60_000), store.claim_retention(60_000));
     let mut both = [one.expect("asked"), other.expect("asked")];
     both.sort_unstable();

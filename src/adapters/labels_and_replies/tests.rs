@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::{
-    adapters::trial::{NOW, Trial, begun, from_contact, on_both_stores},
+    adapters::test_stores::{NOW, TestStore, begun, from_contact, on_both_stores},
     domain::{
         canned_reply::CannedReply,
         docket::Docket,
@@ -42,7 +42,7 @@ fn reply(shortcut: &str, owner: Option<Uuid>) -> CannedReply {
     }
 }
 
-async fn a_label_is_kept_renamed_and_removed<S: Trial>(store: &S) {
+async fn a_label_is_kept_renamed_and_removed<S: TestStore>(store: &S) {
     let (vip, angry) = (label("VIP"), label("angry"));
     assert!(store.add_label(&vip).await.expect("writes") && store.add_label(&angry).await.expect("writes"));
     assert_eq!(store.labels().await.expect("reads"), [angry.clone(), vip.clone()], "by name, case aside");
@@ -71,7 +71,7 @@ async fn a_label_is_kept_renamed_and_removed<S: Trial>(store: &S) {
     assert_eq!(store.labels().await.expect("reads"), [calm]);
 }
 
-async fn a_name_is_taken_in_either_case<S: Trial>(store: &S) {
+async fn a_name_is_taken_in_either_case<S: TestStore>(store: &S) {
     let (vip, trouble) = (label("VIP"), label("Ärger"));
     assert!(store.add_label(&vip).await.expect("writes") && store.add_label(&trouble).await.expect("writes"));
     assert!(!store.add_label(&label("vip")).await.expect("writes"));
@@ -82,7 +82,7 @@ async fn a_name_is_taken_in_either_case<S: Trial>(store: &S) {
     assert_eq!(louder, ChangeOutcome::Kept, "its own name is free to it");
 }
 
-async fn of_two_that_take_a_name_at_once_one_is_told_so<S: Trial>(store: &S) {
+async fn of_two_that_take_a_name_at_once_one_is_told_so<S: TestStore>(store: &S) {
     let labels = [label("a"), label("b")];
     for label in &labels {
         store.add_label(label).await.expect("writes");
@@ -96,12 +96,12 @@ async fn of_two_that_take_a_name_at_once_one_is_told_so<S: Trial>(store: &S) {
 }
 
 /// Labels of a conversation, as a list shows them.
-async fn shown<S: Trial>(store: &S, conversation: Uuid) -> Vec<String> {
+async fn shown<S: TestStore>(store: &S, conversation: Uuid) -> Vec<String> {
     store.conversation(conversation).await.expect("reads").expect("is there").labels
 }
 
 /// How many conversations carry that label.
-async fn carrying<S: Trial>(store: &S, label: &Label) -> i64 {
+async fn carrying<S: TestStore>(store: &S, label: &Label) -> i64 {
     let wanted = ConversationFilter { label: Some(label.id), ..Default::default() };
     let page = PageOf { limit: 10, cursor: None };
     let listed = store.conversations(&wanted, &page).await.expect("a page").items.len();
@@ -110,8 +110,8 @@ async fn carrying<S: Trial>(store: &S, label: &Label) -> i64 {
     counted
 }
 
-async fn put_on<S: Trial>(store: &S, conversation: Uuid, labelling: Labelling) -> Vec<Label> {
-    let ledger = Trial::ledger(store);
+async fn put_on<S: TestStore>(store: &S, conversation: Uuid, labelling: Labelling) -> Vec<Label> {
+    let ledger = TestStore::ledger(store);
     let need = Need { labels: true, ..Need::default() };
     let step = move |docket: &mut Docket| {
         let before = docket.labels.clone();
@@ -121,7 +121,7 @@ async fn put_on<S: Trial>(store: &S, conversation: Uuid, labelling: Labelling) -
     change(ledger.as_ref(), Key::Id(conversation), need, step).await.expect("the step is committed")
 }
 
-async fn conversations_carry_labels_by_whatever_name_they_have<S: Trial>(store: &S) {
+async fn conversations_carry_labels_by_whatever_name_they_have<S: TestStore>(store: &S) {
     let (mei, tom) = (begun("shop", "6580000001@c.us"), begun("shop", "6580000002@c.us"));
     let (vip, angry) = (label("VIP"), label("angry"));
     for conversation in [&mei, &tom] {
@@ -144,7 +144,7 @@ async fn conversations_carry_labels_by_whatever_name_they_have<S: Trial>(store: 
     let off = Labelling::Change { add: Vec::new(), remove: vec![vip.clone()] };
     let before = put_on(store, mei.id, off).await;
     assert_eq!(before.len(), 2, "a step sees the labels as they are: {before:?}");
-    let ledger = Trial::ledger(store);
+    let ledger = TestStore::ledger(store);
     let write = |docket: &mut Docket| docket.push(from_contact(0, "Hello", NOW));
     change(ledger.as_ref(), Key::Id(mei.id), Need::default(), write).await.expect("the step is committed");
     assert_eq!(shown(store, mei.id).await, ["angry"], "a step that asked for no labels leaves them alone");
@@ -153,14 +153,14 @@ async fn conversations_carry_labels_by_whatever_name_they_have<S: Trial>(store: 
     assert_eq!(put_on(store, mei.id, Labelling::Whole(Vec::new())).await, []);
 }
 
-async fn a_label_that_is_gone_is_not_put_on<S: Trial>(store: &S) {
+async fn a_label_that_is_gone_is_not_put_on<S: TestStore>(store: &S) {
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
     put_on(store, mei.id, Labelling::Whole(vec![label("gone")])).await;
     assert!(shown(store, mei.id).await.is_empty());
 }
 
-async fn a_shortcut_is_taken_once_by_each_owner<S: Trial>(store: &S) {
+async fn a_shortcut_is_taken_once_by_each_owner<S: TestStore>(store: &S) {
     let (ana, ben) = (Uuid::now_v7(), Uuid::now_v7());
     for owner in [None, Some(ana), Some(ben)] {
         assert!(store.add_canned_reply(&reply("hours", owner)).await.expect("writes"), "{owner:?}");
@@ -179,7 +179,7 @@ async fn a_shortcut_is_taken_once_by_each_owner<S: Trial>(store: &S) {
     );
 }
 
-async fn canned_replies_are_kept_changed_and_removed<S: Trial>(store: &S) {
+async fn canned_replies_are_kept_changed_and_removed<S: TestStore>(store: &S) {
     let (hours, address) = (reply("hours", None), reply("Address", Some(Uuid::now_v7())));
     for reply in [&hours, &address] {
         assert!(store.add_canned_reply(reply).await.expect("writes"));

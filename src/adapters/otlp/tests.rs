@@ -13,7 +13,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
 use super::*;
 use crate::{
-    adapters::trial,
+    adapters::test_stores,
     domain::{
         chat::ChatId,
         docket::{Clocks, MessageState},
@@ -49,7 +49,7 @@ impl Scene {
         let recorder = Box::leak(Box::new(PrometheusBuilder::new().build_recorder()));
         let counted = recorder.handle();
         let guard = metrics::set_default_local_recorder(recorder);
-        let (store, folder) = trial::sqlite().await;
+        let (store, folder) = test_stores::sqlite().await;
         let traces = Traces::start(&to(endpoint), Arc::new(store)).expect("a client");
         let ear = Arc::new(Ear::default());
         let observer = traces.after(ear.clone());
@@ -88,7 +88,7 @@ async fn batches(server: &MockServer) -> Vec<usize> {
 fn moved(outcome: Outcome, before: Option<MessageState>) -> MessageProgress {
     MessageProgress {
         id: Uuid::now_v7(),
-        at: trial::NOW,
+        at: test_stores::NOW,
         turn: None,
         inbound: Some(Inbound { outcome, reason: None, starts_turn: true }),
         delivery: None,
@@ -101,7 +101,7 @@ fn moved(outcome: Outcome, before: Option<MessageState>) -> MessageProgress {
 fn taken_in() -> Committed {
     let message = moved(Outcome::Pending, None);
     Committed {
-        at: trial::NOW,
+        at: test_stores::NOW,
         asked_at: Instant::now(),
         channel: "default".to_owned(),
         chat: ChatId::parse("6580000001@c.us").expect("a chat"),
@@ -124,7 +124,7 @@ fn taken_in() -> Committed {
 
 #[tokio::test]
 async fn what_is_changed_without_coming_any_further_tells_nothing() {
-    let (store, _folder) = trial::sqlite().await;
+    let (store, _folder) = test_stores::sqlite().await;
     let mut known = Known::new(Arc::new(store));
     let of_contact = Outcome::ALL
         .iter()
@@ -132,7 +132,7 @@ async fn what_is_changed_without_coming_any_further_tells_nothing() {
     let turn = Uuid::now_v7();
     known.keep_turn(turn, &[Uuid::now_v7()]);
     let ours = DeliveryState::ALL.iter().map(|state| {
-        let message = trial::from_us(1, Author::Assistant, "Yes.", trial::NOW, *state);
+        let message = test_stores::from_us(1, Author::Assistant, "Yes.", test_stores::NOW, *state);
         MessageProgress {
             turn: Some(turn),
             inbound: None,
@@ -213,7 +213,7 @@ async fn a_collector_that_does_not_answer_costs_spans_and_holds_up_nobody() {
 #[tokio::test]
 async fn spans_leave_in_batches_of_a_size_that_any_collector_takes() {
     let server = collector(ResponseTemplate::new(200)).await;
-    let (store, _folder) = trial::sqlite().await;
+    let (store, _folder) = test_stores::sqlite().await;
     let mut known = Known::new(Arc::new(store));
     let (spans, to_send) = mpsc::channel(SPANS_MAX);
     for _ in 0..1_300 {

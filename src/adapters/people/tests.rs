@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use uuid::Uuid;
 
 use crate::{
-    adapters::trial::{NOW, Trial, on_both_stores},
+    adapters::test_stores::{NOW, TestStore, on_both_stores},
     domain::time::Time,
     flow::people::{Agent, Change, Link, Outcome, People, Role, Session},
 };
@@ -39,7 +39,7 @@ fn person(name: &str, role: Role) -> Agent {
     }
 }
 
-async fn added<S: Trial>(store: &S, name: &str, role: Role) -> Agent {
+async fn added<S: TestStore>(store: &S, name: &str, role: Role) -> Agent {
     let agent = person(name, role);
     assert!(store.add_agent(&agent, Some("hash"), None).await.expect("writes"));
     agent
@@ -53,19 +53,19 @@ fn session(hash: &str, agent: Uuid) -> Session {
     Session { hash: hash.to_owned(), agent, created_at: NOW, used_at: NOW, expires_at: NOW.plus_ms(1_000) }
 }
 
-async fn signed_in<S: Trial>(store: &S, hash: &str, agent: Uuid) {
+async fn signed_in<S: TestStore>(store: &S, hash: &str, agent: Uuid) {
     assert!(store.begin_session(&session(hash, agent), "hash").await.expect("writes"));
 }
 
-async fn changed<S: Trial>(store: &S, id: Uuid, change: Change) -> Outcome {
+async fn changed<S: TestStore>(store: &S, id: Uuid, change: Change) -> Outcome {
     store.change_agent(id, &change, NOW.plus_ms(5)).await.expect("writes")
 }
 
-async fn use_link<S: Trial>(store: &S, link: &str, session: &str, now: Time) -> Option<Uuid> {
+async fn use_link<S: TestStore>(store: &S, link: &str, session: &str, now: Time) -> Option<Uuid> {
     store.begin_session_by_link(link, session, now, now.plus_ms(1_000)).await.expect("writes")
 }
 
-async fn agents_are_read_back_as_they_were_added<S: Trial>(store: &S) {
+async fn agents_are_read_back_as_they_were_added<S: TestStore>(store: &S) {
     let shop =
         Agent { channels: Some(vec!["shop".to_owned()]), is_disabled: true, ..person("zoe", Role::Agent) };
     assert!(store.add_agent(&shop, None, None).await.expect("writes"));
@@ -78,7 +78,7 @@ async fn agents_are_read_back_as_they_were_added<S: Trial>(store: &S) {
     assert_eq!(store.agent_of("nobody@example.com").await.expect("reads"), None);
 }
 
-async fn an_address_belongs_to_one_agent_in_whatever_case<S: Trial>(store: &S) {
+async fn an_address_belongs_to_one_agent_in_whatever_case<S: TestStore>(store: &S) {
     let ana = added(store, "ana", Role::Admin).await;
     let other = Agent { email: "ANA@example.com".to_owned(), ..person("other", Role::Agent) };
     let link = link("aa", other.id);
@@ -94,7 +94,7 @@ async fn an_address_belongs_to_one_agent_in_whatever_case<S: Trial>(store: &S) {
     assert_eq!(found.map(|(agent, _)| agent.id), Some(ben.id));
 }
 
-async fn the_first_agent_is_added_once<S: Trial>(store: &S) {
+async fn the_first_agent_is_added_once<S: TestStore>(store: &S) {
     let all: Vec<(Agent, Link)> = (0..4)
         .map(|n| {
             let agent = person(&format!("admin{n}"), Role::Admin);
@@ -113,7 +113,7 @@ async fn the_first_agent_is_added_once<S: Trial>(store: &S) {
     }
 }
 
-async fn a_change_touches_only_what_it_names<S: Trial>(store: &S) {
+async fn a_change_touches_only_what_it_names<S: TestStore>(store: &S) {
     added(store, "boss", Role::Admin).await;
     let ana = added(store, "ana", Role::Admin).await;
     signed_in(store, "aa", ana.id).await;
@@ -145,7 +145,7 @@ async fn a_change_touches_only_what_it_names<S: Trial>(store: &S) {
     assert_eq!(changed(store, Uuid::now_v7(), Change::default()).await, Outcome::Gone);
 }
 
-async fn somebody_who_may_do_everything_is_always_left<S: Trial>(store: &S) {
+async fn somebody_who_may_do_everything_is_always_left<S: TestStore>(store: &S) {
     let ana = added(store, "ana", Role::Admin).await;
     let limited = Agent { channels: Some(vec!["shop".to_owned()]), ..person("limited", Role::Admin) };
     assert!(store.add_agent(&limited, None, None).await.expect("writes"));
@@ -166,7 +166,7 @@ async fn somebody_who_may_do_everything_is_always_left<S: Trial>(store: &S) {
     assert_eq!(changed(store, ben.id, off).await, Outcome::LastAdmin, "one who is disabled does not count");
 }
 
-async fn of_admins_who_disable_each_other_one_stays<S: Trial>(store: &S) {
+async fn of_admins_who_disable_each_other_one_stays<S: TestStore>(store: &S) {
     let mut all = Vec::new();
     for n in 0..5 {
         all.push(added(store, &format!("admin{n}"), Role::Admin).await.id);
@@ -177,7 +177,7 @@ async fn of_admins_who_disable_each_other_one_stays<S: Trial>(store: &S) {
     assert_eq!(refused, 1, "{outcomes:?}");
 }
 
-async fn another_password_ends_all_sessions_but_that_in_which_it_was_set<S: Trial>(store: &S) {
+async fn another_password_ends_all_sessions_but_that_in_which_it_was_set<S: TestStore>(store: &S) {
     let (ana, ben) = (added(store, "ana", Role::Admin).await, added(store, "ben", Role::Agent).await);
     for (hash, agent) in [("a1", ana.id), ("a2", ana.id), ("b1", ben.id)] {
         signed_in(store, hash, agent).await;
@@ -194,7 +194,7 @@ async fn another_password_ends_all_sessions_but_that_in_which_it_was_set<S: Tria
     assert!(store.begin_session(&session("a3", ana.id), "other").await.expect("writes"));
 }
 
-async fn whoever_is_disabled_loses_sessions_and_links<S: Trial>(store: &S) {
+async fn whoever_is_disabled_loses_sessions_and_links<S: TestStore>(store: &S) {
     added(store, "boss", Role::Admin).await;
     let ana = added(store, "ana", Role::Agent).await;
     signed_in(store, "a", ana.id).await;
@@ -210,7 +210,7 @@ async fn whoever_is_disabled_loses_sessions_and_links<S: Trial>(store: &S) {
     assert_eq!(use_link(store, "m", "s", NOW).await, Some(ana.id), "that one was not used up");
 }
 
-async fn whoever_may_more_signs_in_anew<S: Trial>(store: &S) {
+async fn whoever_may_more_signs_in_anew<S: TestStore>(store: &S) {
     added(store, "boss", Role::Admin).await;
     let on = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let ana = Agent { channels: on(&["shop", "cafe"]), ..person("ana", Role::Agent) };
@@ -237,7 +237,7 @@ async fn whoever_may_more_signs_in_anew<S: Trial>(store: &S) {
     }
 }
 
-async fn a_session_begins_only_with_the_password_that_holds_now<S: Trial>(store: &S) {
+async fn a_session_begins_only_with_the_password_that_holds_now<S: TestStore>(store: &S) {
     let ana = added(store, "ana", Role::Admin).await;
     let bare = person("bare", Role::Agent);
     assert!(store.add_agent(&bare, None, None).await.expect("writes"));
@@ -252,7 +252,7 @@ async fn a_session_begins_only_with_the_password_that_holds_now<S: Trial>(store:
     }
 }
 
-async fn a_link_is_good_once_and_for_a_time<S: Trial>(store: &S) {
+async fn a_link_is_good_once_and_for_a_time<S: TestStore>(store: &S) {
     let ana = person("ana", Role::Admin);
     assert!(store.add_agent(&ana, None, Some(&link("l", ana.id))).await.expect("writes"));
     store.add_link(&link("m", ana.id)).await.expect("writes");
@@ -272,7 +272,7 @@ async fn a_link_is_good_once_and_for_a_time<S: Trial>(store: &S) {
     }
 }
 
-async fn of_many_who_use_a_link_at_once_one_comes_in<S: Trial>(store: &S) {
+async fn of_many_who_use_a_link_at_once_one_comes_in<S: TestStore>(store: &S) {
     let ana = added(store, "ana", Role::Admin).await;
     store.add_link(&link("l", ana.id)).await.expect("writes");
     let names: Vec<String> = (0..8).map(|n| n.to_string()).collect();
@@ -280,7 +280,7 @@ async fn of_many_who_use_a_link_at_once_one_comes_in<S: Trial>(store: &S) {
     assert_eq!(all.iter().flatten().count(), 1, "{all:?}");
 }
 
-async fn sessions_are_renewed_ended_and_forgotten<S: Trial>(store: &S) {
+async fn sessions_are_renewed_ended_and_forgotten<S: TestStore>(store: &S) {
     let ana = added(store, "ana", Role::Admin).await;
     for hash in ["a", "b", "c"] {
         signed_in(store, hash, ana.id).await;
@@ -301,7 +301,7 @@ async fn sessions_are_renewed_ended_and_forgotten<S: Trial>(store: &S) {
     }
 }
 
-async fn what_a_dashboard_keeps_comes_back_as_it_was<S: Trial>(store: &S) {
+async fn what_a_dashboard_keeps_comes_back_as_it_was<S: TestStore>(store: &S) {
     let ana = added(store, "ana", Role::Admin).await;
     assert_eq!(store.preferences(ana.id).await.expect("reads").as_deref(), Some("{}"));
     let text = r#"{ "b": 1.0, "a": 123456789012345678901234567890, "b": "\u0000" }"#;

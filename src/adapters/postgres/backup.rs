@@ -47,11 +47,11 @@ impl Movable for Postgres {
 mod tests {
     use sqlx::Connection as _;
 
-    use crate::adapters::trial;
+    use crate::adapters::test_stores;
 
     #[tokio::test]
     async fn limits_are_lifted_by_a_statement_whoever_set_them() {
-        let (store, database) = trial::bare_postgres().await;
+        let (store, database) = test_stores::bare_postgres().await;
         let mut connection = store.unlimited().await.expect("connected");
         let limits = sqlx::query_as::<_, (String, String)>(
             "select name, setting || ' ' || source from pg_settings where name in \
@@ -67,7 +67,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_migration_that_ends_what_serves_ends_nobody_who_waits_to_migrate() {
-        let (store, database) = trial::bare_postgres().await;
+        let (store, database) = test_stores::bare_postgres().await;
         let mut connection = store.unlimited().await.expect("connected");
         // As it was when the connection began, whatever it was called later.
         let name = sqlx::query_scalar::<_, String>(

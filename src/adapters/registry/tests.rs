@@ -7,7 +7,7 @@ use crate::{
     adapters::{
         rows::Json,
         sql::{Statement, cell},
-        trial::{self, NOW, Trial, begun, on_both_stores},
+        test_stores::{self, NOW, TestStore, begun, on_both_stores},
     },
     domain::{
         brake::{Brake, Latched},
@@ -65,17 +65,17 @@ fn channel(name: &str) -> Channel {
     }
 }
 
-async fn recorded<S: Trial>(store: &S) -> Vec<Recorded> {
+async fn recorded<S: TestStore>(store: &S) -> Vec<Recorded> {
     store.events(&EventFilter::default(), &PageOf { limit: 50, cursor: None }).await.expect("a page").items
 }
 
-async fn an_installation_has_one_id<S: Trial>(store: &S) {
+async fn an_installation_has_one_id<S: TestStore>(store: &S) {
     let id = store.installation().await.expect("reads");
     assert_eq!(id.len(), 32);
     assert_eq!(store.installation().await.expect("reads"), id);
 }
 
-async fn channels_are_added_once_and_read_back_whole<S: Trial>(store: &S) {
+async fn channels_are_added_once_and_read_back_whole<S: TestStore>(store: &S) {
     let shop = channel("shop");
     let bare = Channel {
         title: None,
@@ -93,7 +93,7 @@ async fn channels_are_added_once_and_read_back_whole<S: Trial>(store: &S) {
     assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
 }
 
-async fn an_account_is_one_channels_also_of_two_that_ask_for_it_at_once<S: Trial>(store: &S) {
+async fn an_account_is_one_channels_also_of_two_that_ask_for_it_at_once<S: TestStore>(store: &S) {
     for round in 0..8 {
         let instance = Some(format!("71050{round}"));
         let of = |name: &str| Channel { instance: instance.clone(), ..channel(&format!("{name}-{round}")) };
@@ -116,7 +116,7 @@ async fn an_account_is_one_channels_also_of_two_that_ask_for_it_at_once<S: Trial
     }
 }
 
-async fn two_that_share_an_account_from_before_can_be_parted<S: Trial>(store: &S) {
+async fn two_that_share_an_account_from_before_can_be_parted<S: TestStore>(store: &S) {
     let (shop, twin) = (channel("shop"), channel("twin"));
     store.add_channel(&shop).await.expect("writes");
     store.add_channel(&twin).await.expect("writes");
@@ -128,7 +128,7 @@ async fn two_that_share_an_account_from_before_can_be_parted<S: Trial>(store: &S
     assert!(!store.put_channel(&titled, NOW).await.expect("writes"), "once parted they stay so");
 }
 
-async fn overwriting_a_channel_leaves_its_state<S: Trial>(store: &S) {
+async fn overwriting_a_channel_leaves_its_state<S: TestStore>(store: &S) {
     let shop = channel("shop");
     assert!(!store.put_channel(&shop, NOW).await.expect("writes"), "there is none yet");
     store.add_channel(&shop).await.expect("writes");
@@ -150,12 +150,12 @@ async fn overwriting_a_channel_leaves_its_state<S: Trial>(store: &S) {
 
 const LATCHED: Latched = Latched { at: NOW, sends: 60, best: 9 };
 
-async fn brake_of<S: Trial>(store: &S) -> (Brake, Time) {
+async fn brake_of<S: TestStore>(store: &S) -> (Brake, Time) {
     let shop = store.channels().await.expect("reads").remove(0);
     (shop.brake, shop.updated_at)
 }
 
-async fn a_brake_is_latched_once_and_stays_until_it_is_released<S: Trial>(store: &S) {
+async fn a_brake_is_latched_once_and_stays_until_it_is_released<S: TestStore>(store: &S) {
     store.add_channel(&channel("shop")).await.expect("writes");
     assert!(!store.release_brake("shop", NOW).await.expect("writes"), "it was not latched");
     let later = Latched { at: NOW.plus_ms(7), ..LATCHED };
@@ -172,7 +172,7 @@ async fn a_brake_is_latched_once_and_stays_until_it_is_released<S: Trial>(store:
     assert_eq!(brake_of(store).await, (released, NOW.plus_ms(9)));
 }
 
-async fn a_brake_is_not_latched_by_what_was_counted_before_a_release<S: Trial>(store: &S) {
+async fn a_brake_is_not_latched_by_what_was_counted_before_a_release<S: TestStore>(store: &S) {
     store.add_channel(&channel("shop")).await.expect("writes");
     store.latch_brake("shop", LATCHED, None).await.expect("writes");
     store.release_brake("shop", NOW.plus_ms(9)).await.expect("writes");
@@ -180,7 +180,7 @@ async fn a_brake_is_not_latched_by_what_was_counted_before_a_release<S: Trial>(s
     assert!(store.latch_brake("shop", LATCHED, Some(NOW.plus_ms(9))).await.expect("writes"));
 }
 
-async fn what_was_limited_to_a_channel_has_nothing_of_the_next_of_its_name<S: Trial>(store: &S) {
+async fn what_was_limited_to_a_channel_has_nothing_of_the_next_of_its_name<S: TestStore>(store: &S) {
     let limits = [None, Some(&["shop"][..]), Some(&["other", "shop", "shopping"]), Some(&["other"])];
     let after = [None, Some(&[][..]), Some(&["other", "shopping"]), Some(&["other"])];
     let after = after
@@ -212,7 +212,7 @@ async fn what_was_limited_to_a_channel_has_nothing_of_the_next_of_its_name<S: Tr
             store.write(Statement::new(row).with(Uuid::from_u128(id)).with(limit)).await.expect("writes");
         }
     }
-    let letter = |of| trial::letter(of, LetterKind::Webhook, NOW);
+    let letter = |of| test_stores::letter(of, LetterKind::Webhook, NOW);
     store.keep_letters(vec![letter("shop"), letter("other")]).await;
     store.add_channel(&channel("shop")).await.expect("writes");
     assert!(store.remove_channel("shop").await.expect("writes"));
@@ -228,7 +228,7 @@ async fn what_was_limited_to_a_channel_has_nothing_of_the_next_of_its_name<S: Tr
     assert_eq!(whose, ["other"], "nobody reads what came for the one before");
 }
 
-async fn a_channel_with_conversations_stays<S: Trial>(store: &S) {
+async fn a_channel_with_conversations_stays<S: TestStore>(store: &S) {
     assert!(!store.remove_channel("shop").await.expect("writes"), "there is none");
     store.add_channel(&channel("shop")).await.expect("writes");
     store.add_channel(&channel("empty")).await.expect("writes");
@@ -238,7 +238,7 @@ async fn a_channel_with_conversations_stays<S: Trial>(store: &S) {
     assert_eq!(store.channels().await.expect("reads").len(), 1);
 }
 
-async fn another_account_is_in_no_known_state<S: Trial>(store: &S) {
+async fn another_account_is_in_no_known_state<S: TestStore>(store: &S) {
     let shop = channel("shop");
     store.add_channel(&shop).await.expect("writes");
     store.set_channel_state("shop", "authorized", NOW).await.expect("writes");
@@ -251,7 +251,7 @@ async fn another_account_is_in_no_known_state<S: Trial>(store: &S) {
     assert_eq!(is().await.state, "", "the account before was authorized");
 }
 
-async fn a_change_of_state_is_recorded_once<S: Trial>(store: &S) {
+async fn a_change_of_state_is_recorded_once<S: TestStore>(store: &S) {
     store.add_channel(&channel("shop")).await.expect("writes");
     let set = async |state: &str, ms| {
         store.set_channel_state("shop", state, NOW.plus_ms(ms)).await.expect("writes")
@@ -273,7 +273,7 @@ async fn a_change_of_state_is_recorded_once<S: Trial>(store: &S) {
     );
 }
 
-async fn a_hold_only_ever_moves_forward<S: Trial>(store: &S) {
+async fn a_hold_only_ever_moves_forward<S: TestStore>(store: &S) {
     store.add_channel(&channel("shop")).await.expect("writes");
     for (until, wanted) in [(100, 100), (50, 100), (200, 200)] {
         store.hold_channel("shop", NOW.plus_ms(until)).await.expect("writes");
@@ -284,7 +284,7 @@ async fn a_hold_only_ever_moves_forward<S: Trial>(store: &S) {
     store.hold_channel("other", NOW).await.expect("nothing to hold");
 }
 
-async fn tokens_are_found_by_their_hash_until_they_are_revoked<S: Trial>(store: &S) {
+async fn tokens_are_found_by_their_hash_until_they_are_revoked<S: TestStore>(store: &S) {
     let token = |name: &str, ms| Token {
         id: Uuid::now_v7(),
         name: name.to_owned(),
@@ -311,7 +311,7 @@ async fn tokens_are_found_by_their_hash_until_they_are_revoked<S: Trial>(store: 
 
 #[tokio::test]
 async fn reports_at_once_make_one_chain_of_states() {
-    let (store, database) = trial::postgres().await;
+    let (store, database) = test_stores::postgres().await;
     store.add_channel(&channel("shop")).await.expect("writes");
     let states = ["authorized", "blocked", "starting"];
     let report = async |n: usize| {
@@ -347,7 +347,7 @@ fn is_walk(steps: &[(String, String)], last: &str) -> bool {
     balance.values().all(|count| *count == 0)
 }
 
-async fn a_hold_is_let_go_only_by_who_knows_it<S: Trial>(store: &S) {
+async fn a_hold_is_let_go_only_by_who_knows_it<S: TestStore>(store: &S) {
     store.add_channel(&channel("shop")).await.expect("writes");
     store.hold_channel("shop", NOW.plus_ms(5_000)).await.expect("writes");
     for (known_ms, wanted_ms) in [(4_000, 5_000), (5_000, 100), (100, 100)] {
@@ -358,7 +358,7 @@ async fn a_hold_is_let_go_only_by_who_knows_it<S: Trial>(store: &S) {
     }
 }
 
-async fn the_turn_to_look_up_belongs_to_one_at_a_time<S: Trial>(store: &S) {
+async fn the_turn_to_look_up_belongs_to_one_at_a_time<S: TestStore>(store: &S) {
     store.add_channel(&channel("shop")).await.expect("writes");
     store.add_channel(&channel("other")).await.expect("writes");
     let claim = async |name, ms| store.claim_look_up(name, NOW.plus_ms(ms), 1_000).await.expect("writes");
@@ -371,7 +371,7 @@ async fn the_turn_to_look_up_belongs_to_one_at_a_time<S: Trial>(store: &S) {
     assert_eq!(at_once.into_iter().filter(|is_mine| *is_mine).count(), 1);
 }
 
-async fn what_was_claimed_before_the_clock_was_set_back_holds_nobody_up<S: Trial>(store: &S) {
+async fn what_was_claimed_before_the_clock_was_set_back_holds_nobody_up<S: TestStore>(store: &S) {
     store.add_channel(&channel("shop")).await.expect("writes");
     let (back, further_back) = (NOW.plus_ms(-HOUR_MS), NOW.plus_ms(-3 * HOUR_MS));
     let look_up = async |now| store.claim_look_up("shop", now, 1_000).await.expect("writes");
@@ -392,7 +392,7 @@ async fn what_was_claimed_before_the_clock_was_set_back_holds_nobody_up<S: Trial
     assert!(poll("other").await && !poll("third").await);
 }
 
-async fn an_instance_that_starts_over_and_over_does_not_put_off_the_look<S: Trial>(store: &S) {
+async fn an_instance_that_starts_over_and_over_does_not_put_off_the_look<S: TestStore>(store: &S) {
     const SETTLE_MS: i64 = 180_000;
     store.add_channel(&channel("shop")).await.expect("writes");
     let begin = async || store.begin_repair("shop", SETTLE_MS).await.expect("writes");
@@ -418,7 +418,7 @@ async fn an_instance_that_starts_over_and_over_does_not_put_off_the_look<S: Tria
     assert_eq!(in_ms().await, SETTLE_MS, "what came while none ran does not wait for the hour");
 }
 
-async fn two_ids_of_one_person_share_a_conversation<S: Trial>(store: &S) {
+async fn two_ids_of_one_person_share_a_conversation<S: TestStore>(store: &S) {
     let chat = |id: &str| ChatId::parse(id).expect("a chat id");
     let (phone, hidden, other) =
         (chat("6580000001@c.us"), chat("100000000000001@lid"), chat("200000000000002@lid"));

@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        adapters::{sqlite::Sqlite, trial::NOW},
+        adapters::{sqlite::Sqlite, test_stores::NOW},
         flow::clock::ManualClock,
     };
 

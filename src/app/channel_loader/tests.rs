@@ -7,14 +7,14 @@ use super::*;
 use crate::{
     adapters::{
         http_client::http_client,
-        trial::{self, NOW},
+        test_stores::{self, NOW},
     },
     app::{chores::tests::Gateway, vault::KEY_BYTES},
 };
 
 /// A loader over a SQLite file of their own, where these settings are set.
 async fn loader(set: &[(&str, &str)]) -> (ChannelLoader, tempfile::TempDir) {
-    let (store, folder) = trial::sqlite().await;
+    let (store, folder) = test_stores::sqlite().await;
     let settings = Settings::default().adjusted(&[], set).expect("right");
     let loader = ChannelLoader::new(
         Arc::new(store),

@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        adapters::trial::{NOW, Trial, begun, event, from_contact, on_both_stores},
+        adapters::test_stores::{NOW, TestStore, begun, event, from_contact, on_both_stores},
         app::check::Severity,
         domain::{event::Event, message::Kind},
     };
@@ -120,7 +120,7 @@ mod tests {
     const GREETING: &str = "Welcome to Canary Homes!";
 
     /// A conversation that was taken over on the phone, so long after the contact had written.
-    async fn taken_over<S: Trial>(store: &S, number: i64, after_ms: i64, text: &str, reason: Reason) {
+    async fn taken_over<S: TestStore>(store: &S, number: i64, after_ms: i64, text: &str, reason: Reason) {
         let of = begun("shop", &format!("658{number:07}@c.us"));
         store.keep_conversation(&of).await;
         let (said_at, typed_at) = (NOW.plus_ms(number), NOW.plus_ms(number + after_ms));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     async fn the_same_words_typed_at_once_in_several_conversations_are_told_without_what_they_say<
-        S: Trial,
+        S: TestStore,
     >(
         store: &S,
     ) {
@@ -152,7 +152,7 @@ mod tests {
         assert!(!told.contains("Canary") && !told.contains("658"), "{told}");
     }
 
-    async fn one_conversation_that_is_taken_over_again_and_again_is_one<S: Trial>(store: &S) {
+    async fn one_conversation_that_is_taken_over_again_and_again_is_one<S: TestStore>(store: &S) {
         taken_over(store, 1, 2_000, GREETING, Reason::AgentPhone).await;
         let page = PageOf { limit: 1, cursor: None };
         let first = store.events(&EventFilter::default(), &page).await.expect("reads").items.remove(0).event;
@@ -163,7 +163,7 @@ mod tests {
         assert!(look(store, NOW).await.expect("reads").is_empty());
     }
 
-    async fn people_who_answer_in_their_own_time_or_words_are_not<S: Trial>(store: &S) {
+    async fn people_who_answer_in_their_own_time_or_words_are_not<S: TestStore>(store: &S) {
         for number in 1..=3 {
             taken_over(store, number, AT_ONCE_MS + 1, GREETING, Reason::AgentPhone).await;
             taken_over(store, number + 10, 1_000, &format!("Hi {number}"), Reason::AgentPhone).await;

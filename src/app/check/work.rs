@@ -71,7 +71,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::*;
-    use crate::adapters::trial::{NOW, Trial, begun, on_both_stores};
+    use crate::adapters::test_stores::{NOW, TestStore, begun, on_both_stores};
 
     on_both_stores!(a_conversation_that_was_forgotten_is_found_behind_all_the_newer_ones);
 
@@ -104,7 +104,7 @@ mod tests {
         assert!(look_at_prompts(&settings, &rows).is_none());
     }
 
-    async fn a_conversation_that_was_forgotten_is_found_behind_all_the_newer_ones<S: Trial>(store: &S) {
+    async fn a_conversation_that_was_forgotten_is_found_behind_all_the_newer_ones<S: TestStore>(store: &S) {
         for number in 0..=ROWS {
             let mut conversation = begun("shop", &format!("658{number:07}@c.us"));
             conversation.mode.mode = Mode::Human;

@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     adapters::{
         http_client::http_client,
-        trial::{self, NOW},
+        test_stores::{self, NOW},
     },
     app::{
         CONNECT,
@@ -65,7 +65,7 @@ impl Provider for Gateway {
 
 /// The chores of an instance with two channels: one whose gateway hangs, and a healthy one after it.
 async fn chores() -> (Arc<Chores>, tempfile::TempDir) {
-    let (store, folder) = trial::sqlite().await;
+    let (store, folder) = test_stores::sqlite().await;
     let dispatch = Arc::new(Dispatch::default());
     let ground = Ground {
         settings: Arc::new(Settings::default()),

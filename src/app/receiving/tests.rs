@@ -20,7 +20,7 @@ use super::fetch;
 use crate::{
     adapters::{
         sql::Statement,
-        trial::{self, NOW, Trial, on_both_stores},
+        test_stores::{self, NOW, TestStore, on_both_stores},
     },
     domain::{
         chat::ChatId,
@@ -195,7 +195,7 @@ struct Shop<S> {
     intake: Arc<Intake>,
 }
 
-impl<S: Trial + Clone + 'static> Shop<S> {
+impl<S: TestStore + Clone + 'static> Shop<S> {
     async fn open(store: &S) -> Self {
         let row = registry::Channel {
             created_at: NOW.plus_ms(-12 * HOUR),
@@ -207,7 +207,7 @@ impl<S: Trial + Clone + 'static> Shop<S> {
         let policy = Arc::new(Policy { has_model: true, rollout_percent: 100, ..Policy::default() });
         channels.put(channels::Channel { name: "shop".to_owned(), policy, provider: gateway.clone() });
         let registry = Arc::new(store.clone());
-        let ledger = Trial::ledger(store);
+        let ledger = TestStore::ledger(store);
         let intake = Arc::new(Intake {
             ledger,
             registry,
@@ -279,7 +279,7 @@ impl<S: Trial + Clone + 'static> Shop<S> {
     }
 }
 
-async fn what_is_fetched_has_one_effect_however_often_it_comes<S: Trial + Clone + 'static>(store: &S) {
+async fn what_is_fetched_has_one_effect_however_often_it_comes<S: TestStore + Clone + 'static>(store: &S) {
     let shop = Shop::open(store).await;
     let poller = shop.poller("a");
     shop.queue(&["A1", "A2"]);
@@ -297,7 +297,7 @@ async fn what_is_fetched_has_one_effect_however_often_it_comes<S: Trial + Clone 
     assert_eq!(poller.poll("no-such").await.expect("works"), Polled::Gone);
 }
 
-async fn what_cannot_be_read_is_kept_once_and_holds_nothing_up<S: Trial + Clone + 'static>(store: &S) {
+async fn what_cannot_be_read_is_kept_once_and_holds_nothing_up<S: TestStore + Clone + 'static>(store: &S) {
     let shop = Shop::open(store).await;
     let poller = shop.poller("a");
     shop.queue(&["garbled", "garbled", "A1"]);
@@ -316,7 +316,7 @@ async fn what_cannot_be_read_is_kept_once_and_holds_nothing_up<S: Trial + Clone 
 
 #[tokio::test]
 async fn after_a_crash_of_the_only_server_fetching_goes_on_at_once() {
-    let (store, _folder) = trial::sqlite().await;
+    let (store, _folder) = test_stores::sqlite().await;
     let shop = Shop::open(&store).await;
     shop.queue(&["A1"]);
     assert!(store.claim_poll("shop", "killed", 45_000).await.expect("writes"));
@@ -326,7 +326,7 @@ async fn after_a_crash_of_the_only_server_fetching_goes_on_at_once() {
     assert!(matches!(next.poll("shop").await, Ok(Polled::Took(_))));
 }
 
-async fn told_to_stop_nobody_fetches_on_though_the_store_is_away<S: Trial + Clone + 'static>(store: &S) {
+async fn told_to_stop_nobody_fetches_on_though_the_store_is_away<S: TestStore + Clone + 'static>(store: &S) {
     let shop = Shop::open(store).await;
     store.write(Statement::new("alter table channels rename to gone")).await.expect("renamed");
     let poller = shop.poller("a");
@@ -335,7 +335,7 @@ async fn told_to_stop_nobody_fetches_on_though_the_store_is_away<S: Trial + Clon
     tokio::time::timeout(Duration::from_secs(5), fetching).await.expect("it ends");
 }
 
-async fn what_was_not_stored_is_not_acknowledged<S: Trial + Clone + 'static>(store: &S) {
+async fn what_was_not_stored_is_not_acknowledged<S: TestStore + Clone + 'static>(store: &S) {
     let shop = Shop::open(store).await;
     shop.queue(&["A1"]);
     let intake = shop.intake_over(Away);
@@ -347,7 +347,7 @@ async fn what_was_not_stored_is_not_acknowledged<S: Trial + Clone + 'static>(sto
     assert_eq!((shop.texts().await.len(), shop.queued()), (1, 0));
 }
 
-async fn of_two_who_fetch_one_does_and_the_other_follows_when_it_leaves<S: Trial + Clone + 'static>(
+async fn of_two_who_fetch_one_does_and_the_other_follows_when_it_leaves<S: TestStore + Clone + 'static>(
     store: &S,
 ) {
     let shop = Shop::open(store).await;
@@ -364,7 +364,7 @@ async fn of_two_who_fetch_one_does_and_the_other_follows_when_it_leaves<S: Trial
     assert_eq!(shop.texts().await, ["text A1", "text A2", "text A3"]);
 }
 
-async fn told_to_stop_nothing_is_taken_in_hand<S: Trial + Clone + 'static>(store: &S) {
+async fn told_to_stop_nothing_is_taken_in_hand<S: TestStore + Clone + 'static>(store: &S) {
     let shop = Shop::open(store).await;
     shop.queue(&["A1"]);
     let poller = shop.poller("a");
@@ -373,7 +373,9 @@ async fn told_to_stop_nothing_is_taken_in_hand<S: Trial + Clone + 'static>(store
     assert_eq!((shop.texts().await.len(), shop.queued()), (0, 1));
 }
 
-async fn credentials_that_are_refused_are_the_state_of_their_channel<S: Trial + Clone + 'static>(store: &S) {
+async fn credentials_that_are_refused_are_the_state_of_their_channel<S: TestStore + Clone + 'static>(
+    store: &S,
+) {
     let shop = Shop::open(store).await;
     shop.gateway.refuses.store(true, Ordering::SeqCst);
     assert!(matches!(shop.poller("a").poll("shop").await, Err(PollError::Provider(_))));

@@ -1,6 +1,6 @@
 //! One database for one test, of either kind. A process may open it, die, and another open it again.
 
-#[path = "../../../src/adapters/trial/template.rs"]
+#[path = "../../../src/adapters/test_stores/template.rs"]
 mod template;
 
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use super::{all_pages, at, first};
 use crate::{
     adapters::{
         sql::{Engine, Part, Statement, Store},
-        trial::{NOW, Trial, answered, begun, from_contact, from_us, on_both_stores, scheduled},
+        test_stores::{NOW, TestStore, answered, begun, from_contact, from_us, on_both_stores, scheduled},
     },
     domain::{
         chat::ChatId,
@@ -36,7 +36,7 @@ on_both_stores!(
     only_leases_held_now_are_listed,
 );
 
-async fn a_conversation_is_shown_with_all_that_hangs_on_it<S: Trial>(store: &S) {
+async fn a_conversation_is_shown_with_all_that_hangs_on_it<S: TestStore>(store: &S) {
     let mut mei = begun("shop", "6580000001@c.us");
     mei.contact_name = Some("Mei".to_owned());
     mei.lease = Some(Lease { owner: "a".to_owned(), turn: Uuid::now_v7(), until: NOW.plus_ms(5) });
@@ -66,7 +66,7 @@ async fn a_conversation_is_shown_with_all_that_hangs_on_it<S: Trial>(store: &S) 
     assert_eq!(store.conversation(Uuid::now_v7()).await.expect("reads"), None);
 }
 
-async fn a_conversation_is_found_by_any_id_of_its_chat<S: Trial>(store: &S) {
+async fn a_conversation_is_found_by_any_id_of_its_chat<S: TestStore>(store: &S) {
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
     store.keep_chat("shop", "100000000000001@lid", mei.id).await;
@@ -109,7 +109,7 @@ impl<S: Store> Store for Counting<'_, S> {
     }
 }
 
-async fn a_page_takes_five_statements_however_many_rows_it_has<S: Trial>(store: &S) {
+async fn a_page_takes_five_statements_however_many_rows_it_has<S: TestStore>(store: &S) {
     for n in 0..30 {
         let conversation = begun("shop", &format!("65800000{n:02}@c.us"));
         store.keep_conversation(&conversation).await;
@@ -126,7 +126,7 @@ async fn a_page_takes_five_statements_however_many_rows_it_has<S: Trial>(store: 
 }
 
 /// Three conversations that differ in all a filter looks at.
-async fn three<S: Trial>(store: &S) -> (Uuid, [Conversation; 3]) {
+async fn three<S: TestStore>(store: &S) -> (Uuid, [Conversation; 3]) {
     let agent = Uuid::now_v7();
     let mut plain = begun("shop", "6580000001@c.us");
     plain.updated_at = NOW.plus_ms(10);
@@ -144,7 +144,7 @@ async fn three<S: Trial>(store: &S) -> (Uuid, [Conversation; 3]) {
     (agent, [plain, held, failed])
 }
 
-async fn every_filter_narrows<S: Trial>(store: &S) {
+async fn every_filter_narrows<S: TestStore>(store: &S) {
     let (agent, [plain, held, failed]) = three(store).await;
     let all = ConversationFilter::default;
     let (p, h, f) = (plain.id, held.id, failed.id);
@@ -201,7 +201,7 @@ async fn every_filter_narrows<S: Trial>(store: &S) {
     }
 }
 
-async fn whoever_waits_for_people_needs_them_and_nobody_else<S: Trial>(store: &S) {
+async fn whoever_waits_for_people_needs_them_and_nobody_else<S: TestStore>(store: &S) {
     let mut kept = Vec::new();
     // With something that starts no turn; and who spoke last, but was left in silence on purpose, or took it back.
     for (n, waiting_since, contact_seq) in [(1, Some(NOW), 1), (2, None, 3)] {
@@ -220,7 +220,7 @@ async fn whoever_waits_for_people_needs_them_and_nobody_else<S: Trial>(store: &S
     assert_eq!((counts.needs_you, counts.all), (1, 2));
 }
 
-async fn pages_hold_each_conversation_once_in_every_sort<S: Trial>(store: &S) {
+async fn pages_hold_each_conversation_once_in_every_sort<S: TestStore>(store: &S) {
     let mut kept = Vec::new();
     for n in 0..7_i64 {
         let mut conversation = begun("shop", &format!("658000000{n}@c.us"));
@@ -252,7 +252,7 @@ async fn pages_hold_each_conversation_once_in_every_sort<S: Trial>(store: &S) {
     }
 }
 
-async fn a_cursor_of_another_list_is_refused<S: Trial>(store: &S) {
+async fn a_cursor_of_another_list_is_refused<S: TestStore>(store: &S) {
     three(store).await;
     let newest = ConversationFilter::default();
     let updated = ConversationFilter { sort: Sort::Updated, ..Default::default() };
@@ -266,7 +266,7 @@ async fn a_cursor_of_another_list_is_refused<S: Trial>(store: &S) {
     }
 }
 
-async fn no_page_has_more_than_two_hundred_rows<S: Trial>(store: &S) {
+async fn no_page_has_more_than_two_hundred_rows<S: TestStore>(store: &S) {
     for n in 0..201 {
         store.keep_conversation(&begun("shop", &format!("65800{n:05}@c.us"))).await;
     }
@@ -276,7 +276,7 @@ async fn no_page_has_more_than_two_hundred_rows<S: Trial>(store: &S) {
     assert_eq!(page.items.len(), 1);
 }
 
-async fn only_leases_held_now_are_listed<S: Trial>(store: &S) {
+async fn only_leases_held_now_are_listed<S: TestStore>(store: &S) {
     let lease = |until| Some(Lease { owner: "a".to_owned(), turn: Uuid::now_v7(), until });
     let mut working = begun("shop", "6580000001@c.us");
     working.lease = lease(NOW.plus_ms(1));

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{super::events::look_for, all_pages, first};
 use crate::{
-    adapters::trial::{NOW, Trial, begun, event, on_both_stores},
+    adapters::test_stores::{NOW, TestStore, begun, event, on_both_stores},
     domain::{
         docket::Entry,
         event::{CHANNELS, Event, EventType, OWNER},
@@ -23,7 +23,7 @@ on_both_stores!(
     rare_events_are_looked_for_as_far_as_there_is_time,
 );
 
-async fn a_timeline_goes_by_the_numbers_of_its_conversation<S: Trial>(store: &S) {
+async fn a_timeline_goes_by_the_numbers_of_its_conversation<S: TestStore>(store: &S) {
     let mei = begun("shop", "6580000001@c.us");
     let numbered = |number| event(Some(&mei), Some(number), EventType::MessageReceived, NOW.plus_ms(number));
     // The feed may hold them in another order: a transaction that began early can change a conversation late.
@@ -41,7 +41,7 @@ async fn a_timeline_goes_by_the_numbers_of_its_conversation<S: Trial>(store: &S)
     }
 }
 
-async fn all_events_come_in_the_order_of_the_feed<S: Trial>(store: &S) {
+async fn all_events_come_in_the_order_of_the_feed<S: TestStore>(store: &S) {
     let mut kept: Vec<Event> = Vec::new();
     for n in 0..5 {
         let mut event = event(None, None, EventType::WebhookIgnored, NOW.plus_ms(5 - n));
@@ -62,7 +62,7 @@ async fn all_events_come_in_the_order_of_the_feed<S: Trial>(store: &S) {
     }
 }
 
-async fn events_are_narrowed<S: Trial>(store: &S) {
+async fn events_are_narrowed<S: TestStore>(store: &S) {
     let mei = begun("shop", "6580000001@c.us");
     let tom = begun("other", "6580000002@c.us");
     let (message, turn) = (Uuid::now_v7(), Uuid::now_v7());
@@ -97,7 +97,7 @@ async fn events_are_narrowed<S: Trial>(store: &S) {
 }
 
 /// The same rule passes events by and lists them.
-async fn what_is_for_some_is_listed_for_nobody_else<S: Trial>(store: &S) {
+async fn what_is_for_some_is_listed_for_nobody_else<S: TestStore>(store: &S) {
     let (ana, ben) = (Uuid::now_v7(), Uuid::now_v7());
     let of = |kind, channel: &str| Entry::of(kind).outside(channel, NOW);
     let reply = |detail: &str, value: Value| {
@@ -128,7 +128,7 @@ async fn what_is_for_some_is_listed_for_nobody_else<S: Trial>(store: &S) {
 }
 
 /// The next page goes on where the time was over, and in the end all are found.
-async fn rare_events_are_looked_for_as_far_as_there_is_time<S: Trial>(store: &S) {
+async fn rare_events_are_looked_for_as_far_as_there_is_time<S: TestStore>(store: &S) {
     let is_rare = |n| [0, 1, 12, 19].contains(&n);
     let kind = |n| if is_rare(n) { EventType::BreakerOpened } else { EventType::WebhookIgnored };
     for n in 0..20 {

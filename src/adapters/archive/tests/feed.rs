@@ -6,7 +6,7 @@ use crate::{
     adapters::{
         postgres::Postgres,
         sql::{Statement, Store as _},
-        trial::{self, NOW, Trial, event, on_both_stores},
+        test_stores::{self, NOW, TestStore, event, on_both_stores},
     },
     domain::event::EventType,
     flow::archive::{Archive, EventFeed, EventFilter, Recorded, Tail},
@@ -24,7 +24,7 @@ on_both_stores!(
 /// An event that has not come by then never will.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-async fn keep<S: Trial>(store: &S, n: i64) {
+async fn keep<S: TestStore>(store: &S, n: i64) {
     store.keep_events(vec![event(None, None, EventType::WebhookIgnored, NOW.plus_ms(n))]).await;
 }
 
@@ -35,7 +35,7 @@ fn numbers(events: &[Recorded]) -> Vec<i64> {
 
 /// Follows the feed until it has so many events. On PostgreSQL an event appears once every transaction of the server
 /// that is older has ended, those of tests running beside this one too: it is asked until it does.
-async fn follow<S: Trial>(store: &S, after: &str, wanted: usize, limit: usize) -> Vec<Recorded> {
+async fn follow<S: TestStore>(store: &S, after: &str, wanted: usize, limit: usize) -> Vec<Recorded> {
     let mut found: Vec<Recorded> = Vec::new();
     let begun = Instant::now();
     while found.len() < wanted {
@@ -49,7 +49,7 @@ async fn follow<S: Trial>(store: &S, after: &str, wanted: usize, limit: usize) -
     found
 }
 
-async fn a_reader_who_began_before_the_first_event_gets_all<S: Trial>(store: &S) {
+async fn a_reader_who_began_before_the_first_event_gets_all<S: TestStore>(store: &S) {
     let start = store.newest_event().await.expect("an id, even of nothing");
     assert_eq!(store.tail(Some(&start), 10).await.expect("reads"), Tail::Events(Vec::new()));
     for n in 0..5 {
@@ -63,12 +63,12 @@ async fn a_reader_who_began_before_the_first_event_gets_all<S: Trial>(store: &S)
     assert_eq!(listed, found, "lists name events as the feed does");
 }
 
-async fn a_reader_without_an_id_gets_what_comes_from_now_on<S: Trial>(store: &S) {
+async fn a_reader_without_an_id_gets_what_comes_from_now_on<S: TestStore>(store: &S) {
     keep(store, 0).await;
     assert_eq!(store.tail(None, 10).await.expect("reads"), Tail::Events(Vec::new()));
 }
 
-async fn an_id_that_means_nothing_here_asks_for_everything_again<S: Trial>(store: &S) {
+async fn an_id_that_means_nothing_here_asks_for_everything_again<S: TestStore>(store: &S) {
     let start = store.newest_event().await.expect("an id");
     keep(store, 0).await;
     let newest = follow(store, &start, 1, 10).await[0].id.clone();
@@ -79,7 +79,7 @@ async fn an_id_that_means_nothing_here_asks_for_everything_again<S: Trial>(store
     }
 }
 
-async fn a_reader_older_than_the_oldest_event_asks_for_everything_again<S: Trial>(store: &S) {
+async fn a_reader_older_than_the_oldest_event_asks_for_everything_again<S: TestStore>(store: &S) {
     let start = store.newest_event().await.expect("an id");
     for n in 0..4 {
         keep(store, n).await;
@@ -97,7 +97,7 @@ async fn a_reader_older_than_the_oldest_event_asks_for_everything_again<S: Trial
     assert_eq!(store.newest_event().await.expect("an id"), found[3].id);
 }
 
-async fn many_writers_and_one_reader_agree<S: Trial>(store: &S) {
+async fn many_writers_and_one_reader_agree<S: TestStore>(store: &S) {
     const WRITERS: i64 = 8;
     const EACH: i64 = 25;
     let start = store.newest_event().await.expect("an id");
@@ -113,9 +113,9 @@ async fn many_writers_and_one_reader_agree<S: Trial>(store: &S) {
     assert_eq!(found, listed, "each event once, in the order in which they stand for good");
 }
 
-async fn of_whoever_is_being_erased_the_feed_tells_nothing<S: Trial>(store: &S) {
+async fn of_whoever_is_being_erased_the_feed_tells_nothing<S: TestStore>(store: &S) {
     let start = store.newest_event().await.expect("an id");
-    let mei = trial::begun("shop", "6580000001@c.us");
+    let mei = test_stores::begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
     store.keep_events(vec![event(Some(&mei), None, EventType::MessageSent, NOW)]).await;
     follow(store, &start, 1, 10).await;
@@ -135,7 +135,7 @@ async fn begun(store: &Postgres) -> sqlx::PgTransaction<'static> {
     transaction
 }
 
-/// Two transactions at once, as [`Trial`] cannot hold them: one statement each, committed by hand.
+/// Two transactions at once, as [`TestStore`] cannot hold them: one statement each, committed by hand.
 async fn insert(transaction: &mut sqlx::PgTransaction<'_>, n: i64) {
     sqlx::query(
         "insert into events (at, channel, actor, kind, details) values ($1, '', 'system', 'flood', '{}')",
@@ -148,7 +148,7 @@ async fn insert(transaction: &mut sqlx::PgTransaction<'_>, n: i64) {
 
 #[tokio::test]
 async fn an_event_committed_late_is_never_passed_by() {
-    let (store, database) = trial::postgres().await;
+    let (store, database) = test_stores::postgres().await;
     let start = store.newest_event().await.expect("an id");
     let mut early = begun(&store).await;
     let mut late = begun(&store).await;
@@ -168,7 +168,7 @@ async fn an_event_committed_late_is_never_passed_by() {
 
 #[tokio::test]
 async fn ids_given_out_in_another_order_than_transactions_lose_nothing() {
-    let (store, database) = trial::postgres().await;
+    let (store, database) = test_stores::postgres().await;
     let start = store.newest_event().await.expect("an id");
     let mut early = begun(&store).await;
     sqlx::query("select pg_current_xact_id()").execute(&mut *early).await.expect("it is numbered first");
@@ -185,7 +185,7 @@ async fn ids_given_out_in_another_order_than_transactions_lose_nothing() {
 
 #[tokio::test]
 async fn a_transaction_that_does_not_end_holds_the_feed_back_and_is_named() {
-    let (store, database) = trial::postgres().await;
+    let (store, database) = test_stores::postgres().await;
     let start = store.newest_event().await.expect("an id");
     let mut holder = begun(&store).await;
     let (pid, _): (i32, String) = sqlx::query_as("select pg_backend_pid(), pg_current_xact_id()::text")
@@ -213,7 +213,7 @@ async fn a_transaction_that_does_not_end_holds_the_feed_back_and_is_named() {
 
 #[tokio::test]
 async fn a_database_that_was_moved_to_another_server_goes_on_above_what_was_there() {
-    let (store, database) = trial::postgres().await;
+    let (store, database) = test_stores::postgres().await;
     let start = store.newest_event().await.expect("an id");
     keep(&store, 1).await;
     let told = follow(&store, &start, 1, 1).await.remove(0).id;
@@ -236,7 +236,7 @@ async fn a_database_that_was_moved_to_another_server_goes_on_above_what_was_ther
 
 #[tokio::test]
 async fn a_reader_who_has_read_what_a_failover_has_lost_asks_for_everything_again() {
-    let (store, database) = trial::postgres().await;
+    let (store, database) = test_stores::postgres().await;
     let start = store.newest_event().await.expect("an id");
     keep(&store, 1).await;
     let told = follow(&store, &start, 1, 1).await.remove(0).id;
@@ -257,7 +257,7 @@ async fn a_reader_who_has_read_what_a_failover_has_lost_asks_for_everything_agai
 
 #[tokio::test]
 async fn a_reader_who_has_read_more_than_an_older_file_holds_asks_for_everything_again() {
-    let (store, _folder) = trial::sqlite().await;
+    let (store, _folder) = test_stores::sqlite().await;
     let start = store.newest_event().await.expect("an id");
     assert_eq!(
         store.tail(Some(&start), 10).await.expect("reads"),

@@ -6,7 +6,7 @@ use super::{all_pages, at, first};
 use crate::{
     adapters::{
         sql::Statement,
-        trial::{NOW, Trial, begun, from_us, letter, on_both_stores, scheduled, suggested, turn},
+        test_stores::{NOW, TestStore, begun, from_us, letter, on_both_stores, scheduled, suggested, turn},
     },
     domain::draft::{Draft, DraftState},
     domain::message::{Author, DeliveryState},
@@ -28,7 +28,7 @@ on_both_stores!(
     a_bad_cursor_is_refused_by_each,
 );
 
-async fn turns_come_newest_first_and_whole<S: Trial>(store: &S) {
+async fn turns_come_newest_first_and_whole<S: TestStore>(store: &S) {
     let mei = begun("shop", "6580000001@c.us");
     let tom = begun("shop", "6580000002@c.us");
     store.keep_conversation(&mei).await;
@@ -47,7 +47,7 @@ async fn turns_come_newest_first_and_whole<S: Trial>(store: &S) {
     assert_eq!(store.turn(Uuid::now_v7()).await.expect("reads"), None);
 }
 
-async fn follow_ups_come_by_due_time<S: Trial>(store: &S) {
+async fn follow_ups_come_by_due_time<S: TestStore>(store: &S) {
     let mut kept: Vec<(Uuid, FollowUp)> = Vec::new();
     for n in 0..5_i64 {
         let conversation = begun("shop", &format!("658000000{n}@c.us"));
@@ -71,7 +71,7 @@ async fn follow_ups_come_by_due_time<S: Trial>(store: &S) {
     assert_eq!(found, kept);
 }
 
-async fn follow_ups_are_narrowed<S: Trial>(store: &S) {
+async fn follow_ups_are_narrowed<S: TestStore>(store: &S) {
     let mei = begun("shop", "6580000001@c.us");
     let tom = begun("other", "6580000002@c.us");
     store.keep_conversation(&mei).await;
@@ -97,7 +97,7 @@ async fn follow_ups_are_narrowed<S: Trial>(store: &S) {
     }
 }
 
-async fn a_follow_up_that_did_not_arrive_was_withheld<S: Trial>(store: &S) {
+async fn a_follow_up_that_did_not_arrive_was_withheld<S: TestStore>(store: &S) {
     use DeliveryState::{Cancelled, Dead, Failed, Queued, Read, Unknown};
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
@@ -117,7 +117,7 @@ async fn a_follow_up_that_did_not_arrive_was_withheld<S: Trial>(store: &S) {
     }
 }
 
-async fn drafts_come_newest_first_and_whole<S: Trial>(store: &S) {
+async fn drafts_come_newest_first_and_whole<S: TestStore>(store: &S) {
     let mei = begun("shop", "6580000001@c.us");
     let tom = begun("shop", "6580000002@c.us");
     store.keep_conversation(&mei).await;
@@ -136,7 +136,7 @@ async fn drafts_come_newest_first_and_whole<S: Trial>(store: &S) {
     assert_eq!(store.draft(Uuid::now_v7()).await.expect("reads"), None);
 }
 
-async fn letters_come_newest_first_and_whole<S: Trial>(store: &S) {
+async fn letters_come_newest_first_and_whole<S: TestStore>(store: &S) {
     let mut letters: Vec<DeadLetter> =
         (0..5).map(|n| letter("shop", LetterKind::Webhook, NOW.plus_ms(n / 2))).collect();
     store.keep_letters(letters.clone()).await;
@@ -147,7 +147,7 @@ async fn letters_come_newest_first_and_whole<S: Trial>(store: &S) {
     assert_eq!(store.letter(Uuid::now_v7()).await.expect("reads"), None);
 }
 
-async fn letters_are_narrowed<S: Trial>(store: &S) {
+async fn letters_are_narrowed<S: TestStore>(store: &S) {
     let mei = begun("other", "6580000001@c.us");
     store.keep_conversation(&mei).await;
     let webhook = letter("shop", LetterKind::Webhook, NOW);
@@ -174,7 +174,7 @@ async fn letters_are_narrowed<S: Trial>(store: &S) {
     assert_eq!(found, Some(gone), "one by its id is found in whatever state");
 }
 
-async fn a_bad_cursor_is_refused_by_each<S: Trial>(store: &S) {
+async fn a_bad_cursor_is_refused_by_each<S: TestStore>(store: &S) {
     let refused = |answer: Option<Error>| matches!(answer, Some(Error::NotACursor));
     let page = at("not one of ours");
     assert!(refused(store.turns(Uuid::now_v7(), &page).await.err()));

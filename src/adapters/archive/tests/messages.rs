@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{all_pages, at, first};
 use crate::{
-    adapters::trial::{NOW, Trial, answered, begun, event, from_contact, from_us, on_both_stores},
+    adapters::test_stores::{NOW, TestStore, answered, begun, event, from_contact, from_us, on_both_stores},
     domain::{
         conversation::Conversation,
         event::{Event, EventType},
@@ -31,7 +31,7 @@ on_both_stores!(
     sends_of_unknown_fate_are_read_page_by_page_though_all_were_tried_at_once,
 );
 
-async fn messages_of_all_conversations_come_by_time<S: Trial>(store: &S) {
+async fn messages_of_all_conversations_come_by_time<S: TestStore>(store: &S) {
     let (mei, tom) = two_talks(store).await;
     let found = all_pages(async |page| store.exchanged(&MessageFilter::default(), &page).await).await;
     let mut sorted = found.clone();
@@ -45,7 +45,7 @@ async fn messages_of_all_conversations_come_by_time<S: Trial>(store: &S) {
     assert_eq!((first.placed.channel.as_str(), &first.placed.chat), ("shop", &mei.chat));
 }
 
-async fn messages_of_all_conversations_are_narrowed<S: Trial>(store: &S) {
+async fn messages_of_all_conversations_are_narrowed<S: TestStore>(store: &S) {
     let (mei, tom) = two_talks(store).await;
     let all = MessageFilter::default;
     for (filter, wanted) in [
@@ -65,7 +65,7 @@ async fn messages_of_all_conversations_are_narrowed<S: Trial>(store: &S) {
 }
 
 /// Six messages with Mei and three with Tom, at three moments.
-async fn two_talks<S: Trial>(store: &S) -> (Conversation, Conversation) {
+async fn two_talks<S: TestStore>(store: &S) -> (Conversation, Conversation) {
     let mei = Conversation { contact_name: Some("Mei".to_owned()), ..begun("shop", "6580000001@c.us") };
     let tom = begun("other", "6580000002@c.us");
     store.keep_conversation(&mei).await;
@@ -76,7 +76,7 @@ async fn two_talks<S: Trial>(store: &S) -> (Conversation, Conversation) {
     (mei, tom)
 }
 
-async fn talk<S: Trial>(store: &S, messages: i64) -> Conversation {
+async fn talk<S: TestStore>(store: &S, messages: i64) -> Conversation {
     let conversation = begun("shop", "6580000001@c.us");
     store.keep_conversation(&conversation).await;
     let said = (1..=messages).map(|seq| from_contact(seq, "Hello", NOW.plus_ms(seq)));
@@ -84,7 +84,7 @@ async fn talk<S: Trial>(store: &S, messages: i64) -> Conversation {
     conversation
 }
 
-async fn windows_show_the_newest_first<S: Trial>(store: &S) {
+async fn windows_show_the_newest_first<S: TestStore>(store: &S) {
     let mei = talk(store, 9).await;
     for (window, limit, wanted) in [
         (Window::Newest, 3, vec![9, 8, 7]),
@@ -106,7 +106,7 @@ async fn windows_show_the_newest_first<S: Trial>(store: &S) {
     assert!(store.messages(Uuid::now_v7(), Window::Newest, 9).await.expect("reads").is_empty());
 }
 
-async fn a_message_is_read_back_whole_with_its_place<S: Trial>(store: &S) {
+async fn a_message_is_read_back_whole_with_its_place<S: TestStore>(store: &S) {
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
     let reason = Some(OutcomeReason::Sticker);
@@ -129,7 +129,7 @@ async fn a_message_is_read_back_whole_with_its_place<S: Trial>(store: &S) {
     assert_eq!(store.message(Uuid::now_v7()).await.expect("reads"), None);
 }
 
-async fn beside_messages_stand_what_they_quote_and_what_was_reacted<S: Trial>(store: &S) {
+async fn beside_messages_stand_what_they_quote_and_what_was_reacted<S: TestStore>(store: &S) {
     let (mei, tom) = (begun("shop", "6580000001@c.us"), begun("shop", "6580000002@c.us"));
     let said = |seq: i64, id: &str, quoted: Option<&str>, kind| {
         let quoted = quoted.map(|id| Quoted { provider_message_id: id.to_owned(), text: String::new() });
@@ -155,7 +155,7 @@ async fn beside_messages_stand_what_they_quote_and_what_was_reacted<S: Trial>(st
     assert!(store.beside(&[]).await.expect("reads").is_empty());
 }
 
-async fn a_key_is_known_by_every_id_of_the_chat<S: Trial>(store: &S) {
+async fn a_key_is_known_by_every_id_of_the_chat<S: TestStore>(store: &S) {
     let mei = talk(store, 1).await;
     store.keep_chat("shop", "100000000000001@lid", mei.id).await;
     // Two that were merged: what was said in the later one stays with it.
@@ -183,7 +183,7 @@ async fn a_key_is_known_by_every_id_of_the_chat<S: Trial>(store: &S) {
     }
 }
 
-async fn the_model_reads_only_what_was_said<S: Trial>(store: &S) {
+async fn the_model_reads_only_what_was_said<S: TestStore>(store: &S) {
     use DeliveryState as D;
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
@@ -231,7 +231,7 @@ async fn the_model_reads_only_what_was_said<S: Trial>(store: &S) {
     );
 }
 
-async fn no_window_is_unbounded<S: Trial>(store: &S) {
+async fn no_window_is_unbounded<S: TestStore>(store: &S) {
     let mei = talk(store, 1_010).await;
     for window in [Window::Newest, Window::After(0), Window::Around(505)] {
         assert_eq!(
@@ -243,7 +243,7 @@ async fn no_window_is_unbounded<S: Trial>(store: &S) {
     assert_eq!(store.history(mei.id, i64::MAX, usize::MAX).await.expect("reads").len(), 1_000);
 }
 
-async fn only_sends_of_unknown_fate_are_looked_for_the_latest_first<S: Trial>(store: &S) {
+async fn only_sends_of_unknown_fate_are_looked_for_the_latest_first<S: TestStore>(store: &S) {
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
     let tried = |seq: i64, state| {
@@ -281,7 +281,7 @@ async fn only_sends_of_unknown_fate_are_looked_for_the_latest_first<S: Trial>(st
     assert_eq!(abandoned().await, []);
 }
 
-async fn sends_of_unknown_fate_are_read_page_by_page_though_all_were_tried_at_once<S: Trial>(store: &S) {
+async fn sends_of_unknown_fate_are_read_page_by_page_though_all_were_tried_at_once<S: TestStore>(store: &S) {
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
     let all: Vec<Message> =

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{super::search, first};
 use crate::{
-    adapters::trial::{NOW, Trial, begun, from_contact, from_us, on_both_stores},
+    adapters::test_stores::{NOW, TestStore, begun, from_contact, from_us, on_both_stores},
     domain::{
         conversation::Conversation,
         message::{Author, DeliveryState, Message},
@@ -29,7 +29,7 @@ fn looking_for(words: &str) -> ConversationFilter {
     ConversationFilter { words: Some(words.to_owned()), ..Default::default() }
 }
 
-async fn found<S: Trial>(store: &S, words: &str) -> Vec<Overview> {
+async fn found<S: TestStore>(store: &S, words: &str) -> Vec<Overview> {
     store.conversations(&looking_for(words), &first(10)).await.expect("a page").items
 }
 
@@ -37,7 +37,7 @@ fn ids(found: &[Overview]) -> Vec<Uuid> {
     found.iter().map(|overview| overview.conversation.id).collect()
 }
 
-async fn words_are_found_in_names_phones_and_messages<S: Trial>(store: &S) {
+async fn words_are_found_in_names_phones_and_messages<S: TestStore>(store: &S) {
     let mut mei = begun("shop", "6580000001@c.us");
     mei.contact_name = Some("Mei Ling".to_owned());
     let tom = begun("shop", "100000000000001@lid");
@@ -67,7 +67,7 @@ async fn words_are_found_in_names_phones_and_messages<S: Trial>(store: &S) {
     }
 }
 
-async fn letters_are_found_in_either_case_whatever_the_script<S: Trial>(store: &S) {
+async fn letters_are_found_in_either_case_whatever_the_script<S: TestStore>(store: &S) {
     let mut anna = begun("shop", "6580000001@c.us");
     anna.contact_name = Some("Анна Öztürk".to_owned());
     store.keep_conversation(&anna).await;
@@ -80,7 +80,7 @@ async fn letters_are_found_in_either_case_whatever_the_script<S: Trial>(store: &
     }
 }
 
-async fn every_sign_stands_for_itself<S: Trial>(store: &S) {
+async fn every_sign_stands_for_itself<S: TestStore>(store: &S) {
     let signs: String = (' '..='~').filter(|c| !c.is_ascii_alphanumeric()).collect();
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
@@ -98,7 +98,7 @@ async fn every_sign_stands_for_itself<S: Trial>(store: &S) {
     }
 }
 
-async fn what_was_said_last_is_shown<S: Trial>(store: &S) {
+async fn what_was_said_last_is_shown<S: TestStore>(store: &S) {
     let mut mei = begun("shop", "6580000001@c.us");
     mei.contact_name = Some("Mei".to_owned());
     store.keep_conversation(&mei).await;
@@ -114,7 +114,7 @@ async fn what_was_said_last_is_shown<S: Trial>(store: &S) {
     assert_eq!(unasked.items[0].said, None);
 }
 
-async fn a_search_is_narrowed_and_counted_as_a_list_is<S: Trial>(store: &S) {
+async fn a_search_is_narrowed_and_counted_as_a_list_is<S: TestStore>(store: &S) {
     let agent = Uuid::now_v7();
     let mut held = begun("shop", "6580000001@c.us");
     held.mode.mode = Mode::Human;
@@ -140,7 +140,7 @@ async fn a_search_is_narrowed_and_counted_as_a_list_is<S: Trial>(store: &S) {
 }
 
 /// So many conversations, every tenth of which holds the word.
-async fn many<S: Trial>(store: &S, count: i64) -> Vec<Conversation> {
+async fn many<S: TestStore>(store: &S, count: i64) -> Vec<Conversation> {
     let mut kept = Vec::new();
     for n in 0..count {
         let mut conversation = begun("shop", &format!("65800{n:05}@c.us"));
@@ -154,7 +154,7 @@ async fn many<S: Trial>(store: &S, count: i64) -> Vec<Conversation> {
     kept
 }
 
-async fn a_search_that_takes_too_long_goes_on_on_the_next_page<S: Trial>(store: &S) {
+async fn a_search_that_takes_too_long_goes_on_on_the_next_page<S: TestStore>(store: &S) {
     let kept = many(store, 300).await;
     for sort in [Sort::LastMessage, Sort::WaitingSince] {
         for limit in [4, 100] {
@@ -189,7 +189,7 @@ async fn a_search_that_takes_too_long_goes_on_on_the_next_page<S: Trial>(store: 
     assert!((1..30).contains(&counts(Duration::ZERO).await), "at least so many");
 }
 
-async fn of_a_long_conversation_the_newest_messages_are_looked_through<S: Trial>(store: &S) {
+async fn of_a_long_conversation_the_newest_messages_are_looked_through<S: TestStore>(store: &S) {
     let mut mei = begun("shop", "6580000001@c.us");
     mei.seq = 1_001;
     store.keep_conversation(&mei).await;

@@ -9,7 +9,7 @@ use super::{super::cursor, first};
 use crate::{
     adapters::{
         sql::{Engine, Part, Statement, Store},
-        trial::{NOW, Trial, begun, on_both_stores},
+        test_stores::{NOW, TestStore, begun, on_both_stores},
     },
     domain::{
         chat::ChatId,
@@ -77,7 +77,7 @@ impl<S: Store> Store for Noting<'_, S> {
     }
 }
 
-async fn every_statement_can_be_prepared<S: Trial>(store: &S) {
+async fn every_statement_can_be_prepared<S: TestStore>(store: &S) {
     let noting = Noting { store, texts: Mutex::default() };
     let mei = begun("shop", "6580000001@c.us");
     // One that is found, so that the queries about what hangs on it are asked.

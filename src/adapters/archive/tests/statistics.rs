@@ -6,8 +6,8 @@ use super::super::statistics::TURNS;
 use crate::{
     adapters::{
         sql::Statement,
-        trial::{
-            self, NOW, Trial, answered, begun, from_contact, from_us, letter, on_both_stores, scheduled,
+        test_stores::{
+            self, NOW, TestStore, answered, begun, from_contact, from_us, letter, on_both_stores, scheduled,
             suggested, turn,
         },
     },
@@ -51,13 +51,13 @@ fn map(value: Value) -> Map<String, Value> {
     value.as_object().cloned().expect("an object")
 }
 
-async fn begin<S: Trial>(store: &S, channel: &str, chat: &str) -> Conversation {
+async fn begin<S: TestStore>(store: &S, channel: &str, chat: &str) -> Conversation {
     let conversation = begun(channel, chat);
     store.keep_conversation(&conversation).await;
     conversation
 }
 
-async fn what_happened_counts_in_its_hour<S: Trial>(store: &S) {
+async fn what_happened_counts_in_its_hour<S: TestStore>(store: &S) {
     let mei = begin(store, "shop", "6580000001@c.us").await;
     let tom = begin(store, "shop", "6580000002@c.us").await;
     let said = |seq, hours: i64, outcome| {
@@ -98,7 +98,7 @@ fn tokens(bucket: &Bucket) -> i64 {
     bucket.usage.iter().map(|used| used.input_tokens + used.output_tokens).sum()
 }
 
-async fn numbers_are_those_of_the_channels_asked_for<S: Trial>(store: &S) {
+async fn numbers_are_those_of_the_channels_asked_for<S: TestStore>(store: &S) {
     for (channel, chat) in [("shop", "6580000001@c.us"), ("other", "6580000002@c.us")] {
         let conversation = begin(store, channel, chat).await;
         let sent = from_us(2, Author::Assistant, "Hi", NOW.plus_ms(7), DeliveryState::Sent);
@@ -124,7 +124,10 @@ async fn numbers_are_those_of_the_channels_asked_for<S: Trial>(store: &S) {
 }
 
 /// What was said in one conversation, and how long its first answers took: of anyone, and of people.
-async fn answers<S: Trial>(store: &S, messages: Vec<Message>) -> (Option<(i64, i64)>, Option<(i64, i64)>) {
+async fn answers<S: TestStore>(
+    store: &S,
+    messages: Vec<Message>,
+) -> (Option<(i64, i64)>, Option<(i64, i64)>) {
     let channel = uuid::Uuid::now_v7().to_string();
     let conversation = begin(store, &channel, "6580000001@c.us").await;
     store.keep_messages(&conversation, messages).await;
@@ -133,7 +136,7 @@ async fn answers<S: Trial>(store: &S, messages: Vec<Message>) -> (Option<(i64, i
     (buckets[0].first_answer_ms, buckets[0].human_answer_ms)
 }
 
-async fn a_wait_ends_with_the_first_answer_that_left<S: Trial>(store: &S) {
+async fn a_wait_ends_with_the_first_answer_that_left<S: TestStore>(store: &S) {
     let contact = |seq, ms| from_contact(seq, "Hello", NOW.plus_ms(ms));
     let ours = |seq, author, ms, state| from_us(seq, author, "Hi", NOW.plus_ms(ms), state);
     let assistant = |seq, ms, state| ours(seq, Author::Assistant, ms, state);
@@ -230,7 +233,7 @@ async fn a_wait_ends_with_the_first_answer_that_left<S: Trial>(store: &S) {
     }
 }
 
-async fn percentiles_are_those_of_the_nearest_rank<S: Trial>(store: &S) {
+async fn percentiles_are_those_of_the_nearest_rank<S: TestStore>(store: &S) {
     for (count, wanted) in [(1, (10, 10)), (2, (10, 20)), (10, (50, 90)), (11, (60, 100))] {
         let mut messages = Vec::new();
         for n in 1..=count {
@@ -248,14 +251,14 @@ async fn percentiles_are_those_of_the_nearest_rank<S: Trial>(store: &S) {
     }
 }
 
-async fn steps_that_are_none_or_too_many_are_refused<S: Trial>(store: &S) {
+async fn steps_that_are_none_or_too_many_are_refused<S: TestStore>(store: &S) {
     for (to, step) in [(NOW.plus_ms(10), 0), (NOW.plus_ms(10_001), 1), (Time(i64::MAX), HOUR)] {
         assert!(matches!(store.buckets(NOW, to, step, None).await, Err(Error::Refused(_))), "{to:?} {step}");
     }
     assert_eq!(store.buckets(NOW, NOW.plus_ms(-1), HOUR, None).await.expect("nothing to count"), []);
 }
 
-async fn what_waits_is_counted_by_kind<S: Trial>(store: &S) {
+async fn what_waits_is_counted_by_kind<S: TestStore>(store: &S) {
     let nothing = store.depths(None).await.expect("counts");
     let zeros = |counts: &[(String, i64)]| counts.iter().all(|(_, count)| *count == 0);
     assert!(zeros(&nothing.outbox) && zeros(&nothing.letters) && zeros(&nothing.attention));
@@ -305,7 +308,7 @@ async fn what_waits_is_counted_by_kind<S: Trial>(store: &S) {
     assert_eq!(depths.follow_ups, 1);
 }
 
-async fn what_waits_on_a_channel_that_cannot_send_has_no_age<S: Trial>(store: &S) {
+async fn what_waits_on_a_channel_that_cannot_send_has_no_age<S: TestStore>(store: &S) {
     for (channel, chat, ms_ago) in [("off", "6580000001@c.us", 900), ("on", "6580000002@c.us", 40)] {
         let row = registry::Channel::new(channel, "sandbox", NOW);
         assert!(store.add_channel(&row).await.expect("written"));
@@ -328,7 +331,7 @@ async fn what_waits_on_a_channel_that_cannot_send_has_no_age<S: Trial>(store: &S
 }
 
 /// As where there are millions, and the database ends the statement.
-async fn what_waits_is_known_though_conversations_cannot_be_counted<S: Trial>(store: &S) {
+async fn what_waits_is_known_though_conversations_cannot_be_counted<S: TestStore>(store: &S) {
     let mei = begin(store, "shop", "6580000001@c.us").await;
     store.keep_messages(&mei, vec![from_contact(1, "Hello", NOW.plus_ms(-5))]).await;
     store
@@ -339,7 +342,7 @@ async fn what_waits_is_known_though_conversations_cannot_be_counted<S: Trial>(st
     assert_eq!(store.depths(None).await.expect("counts").inbox, (1, 5));
 }
 
-async fn drafts_count_when_they_were_written_as_they_stand_now<S: Trial>(store: &S) {
+async fn drafts_count_when_they_were_written_as_they_stand_now<S: TestStore>(store: &S) {
     use DraftState::{Discarded, Edited, Fresh, Sent, Stale};
     let mei = begin(store, "shop", "6580000001@c.us").await;
     let tom = begin(store, "other", "6580000002@c.us").await;
@@ -371,7 +374,7 @@ async fn drafts_count_when_they_were_written_as_they_stand_now<S: Trial>(store: 
     assert_eq!(count(Some(&[])).await[0], (Map::new(), None));
 }
 
-async fn what_channels_used_since_then_is_told_by_model<S: Trial>(store: &S) {
+async fn what_channels_used_since_then_is_told_by_model<S: TestStore>(store: &S) {
     let mei = begin(store, "shop", "6580000001@c.us").await;
     let other = begin(store, "other", "6580000002@c.us").await;
     let named = |model: &str, wasted: bool, at| Turn { model: model.to_owned(), wasted, ..turn(at) };
@@ -402,7 +405,7 @@ async fn what_channels_used_since_then_is_told_by_model<S: Trial>(store: &S) {
     assert_eq!(told, wanted, "of nobody else");
 }
 
-async fn what_a_conversation_used_is_told_by_model<S: Trial>(store: &S) {
+async fn what_a_conversation_used_is_told_by_model<S: TestStore>(store: &S) {
     let mei = begin(store, "shop", "6580000001@c.us").await;
     let tom = begin(store, "shop", "6580000002@c.us").await;
     let named = |model: &str, wasted: bool, at| Turn { model: model.to_owned(), wasted, ..turn(at) };
@@ -424,7 +427,7 @@ async fn what_a_conversation_used_is_told_by_model<S: Trial>(store: &S) {
     assert_eq!(told, wanted);
 }
 
-async fn a_reply_that_was_withdrawn_whole_was_written_for_nothing<S: Trial>(store: &S) {
+async fn a_reply_that_was_withdrawn_whole_was_written_for_nothing<S: TestStore>(store: &S) {
     use DeliveryState::{Cancelled, Failed, Sent};
     let mei = begin(store, "shop", "6580000001@c.us").await;
     let mut seq = 0;
@@ -453,7 +456,7 @@ async fn a_reply_that_was_withdrawn_whole_was_written_for_nothing<S: Trial>(stor
 }
 
 /// Weeks are counted one after the other.
-async fn a_wait_goes_on_from_one_week_into_the_next<S: Trial>(store: &S) {
+async fn a_wait_goes_on_from_one_week_into_the_next<S: TestStore>(store: &S) {
     const DAY: i64 = 24 * HOUR;
     let mei = begin(store, "shop", "6580000001@c.us").await;
     let ours = |seq, ms| from_us(seq, Author::Agent, "Hi", NOW.plus_ms(ms), DeliveryState::Sent);
@@ -477,7 +480,7 @@ async fn a_wait_goes_on_from_one_week_into_the_next<S: Trial>(store: &S) {
 // On one store: the turns are those of the whole process.
 #[tokio::test]
 async fn no_more_than_two_are_counted_at_once() {
-    let (store, _folder) = trial::sqlite().await;
+    let (store, _folder) = test_stores::sqlite().await;
     let count = || store.buckets(NOW, NOW.plus_ms(HOUR), HOUR, None);
     let _first = TURNS.turn().await.expect("a turn");
     let second = TURNS.turn().await.expect("another");

@@ -1,7 +1,7 @@
 //! What a step writes through the ledger is what the archive reads.
 
 use crate::{
-    adapters::trial::{NOW, Trial, from_contact, on_both_stores, scheduled},
+    adapters::test_stores::{NOW, TestStore, from_contact, on_both_stores, scheduled},
     domain::{
         chat::ChatId,
         conversation::Opening,
@@ -18,8 +18,8 @@ use crate::{
 
 on_both_stores!(what_a_step_writes_is_read_back);
 
-async fn what_a_step_writes_is_read_back<S: Trial>(store: &S) {
-    let ledger = Trial::ledger(store);
+async fn what_a_step_writes_is_read_back<S: TestStore>(store: &S) {
+    let ledger = TestStore::ledger(store);
     let chat = ChatId::parse("6580000001@c.us").expect("an id");
     let opening =
         Opening { mode: Mode::Ai, reason: Reason::Rollout, actor: actor::SYSTEM.to_owned(), drafting: false };

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     adapters::{
         sql::Statement,
-        trial::{self, NOW, Trial, bare_postgres, bare_sqlite, begun, from_us, on_both_stores},
+        test_stores::{self, NOW, TestStore, bare_postgres, bare_sqlite, begun, from_us, on_both_stores},
     },
     domain::message::{Author, DeliveryState},
 };
@@ -99,7 +99,7 @@ async fn columns_of<D: Movable>(store: &D, table: &str) -> BTreeSet<String> {
     all(&mut session, asked).await.expect("the catalogue").into_iter().collect()
 }
 
-async fn every_table_is_carried_or_stays_behind_by_name<D: Movable + Trial>(store: &D) {
+async fn every_table_is_carried_or_stays_behind_by_name<D: Movable + TestStore>(store: &D) {
     let named: BTreeSet<String> = TABLES.iter().chain(LEFT_OUT).map(|&name| name.to_owned()).collect();
     assert_eq!(tables_of(store).await, named, "a new table is to be carried, or to be left out for a reason");
     let renewed = ["one", "id", "generation", "forgotten_xact", "forgotten_id", "retained_at", "xact_offset"]
@@ -126,7 +126,7 @@ async fn every_table_is_carried_or_stays_behind_by_name<D: Movable + Trial>(stor
 }
 
 /// From one database into another and back: what comes out at the end is what went in.
-async fn there_and_back<From: Movable + Trial, To: Movable + Trial>(from: &From, to: &To) {
+async fn there_and_back<From: Movable + TestStore, To: Movable + TestStore>(from: &From, to: &To) {
     fill(from).await;
     let file = saved(from).await;
     loaded(to, &file).await;
@@ -135,34 +135,34 @@ async fn there_and_back<From: Movable + Trial, To: Movable + Trial>(from: &From,
     let (before, after) = (verify(&*file).expect("whole").0, verify(&*again).expect("whole").0);
     assert_ne!(before.installation, after.installation);
     assert_eq!((before.schema, after.schema), (From::newest(), To::newest()));
-    assert_eq!(before.made_at, trial::NOW.0);
+    assert_eq!(before.made_at, test_stores::NOW.0);
 }
 
 #[tokio::test]
 async fn what_sqlite_wrote_comes_back_in_either_database() {
-    let (from, _one) = trial::sqlite().await;
+    let (from, _one) = test_stores::sqlite().await;
     let (to, _other) = bare_sqlite().await;
     there_and_back(&from, &to).await;
-    let (from, _one) = trial::sqlite().await;
-    let (to, database) = trial::postgres().await;
+    let (from, _one) = test_stores::sqlite().await;
+    let (to, database) = test_stores::postgres().await;
     there_and_back(&from, &to).await;
     database.remove(to).await;
 }
 
 #[tokio::test]
 async fn what_postgresql_wrote_comes_back_in_either_database() {
-    let (from, of) = trial::postgres().await;
+    let (from, of) = test_stores::postgres().await;
     let (to, database) = bare_postgres().await;
     there_and_back(&from, &to).await;
     database.remove(to).await;
     of.remove(from).await;
-    let (from, of) = trial::postgres().await;
-    let (to, _folder) = trial::sqlite().await;
+    let (from, of) = test_stores::postgres().await;
+    let (to, _folder) = test_stores::sqlite().await;
     there_and_back(&from, &to).await;
     of.remove(from).await;
 }
 
-async fn a_backup_is_of_one_moment_while_others_write<D: Movable + Trial>(store: &D) {
+async fn a_backup_is_of_one_moment_while_others_write<D: Movable + TestStore>(store: &D) {
     use crate::adapters::sql::Part as One;
     fill(store).await;
     // What was saved of a conversation's number and of its labels was written together, or not at all.
@@ -193,14 +193,14 @@ async fn a_backup_is_of_one_moment_while_others_write<D: Movable + Trial>(store:
     tokio::join!(write, read);
 }
 
-async fn more_rows_than_one_transaction_takes_come_back_in_their_order<D: Movable + Trial>(store: &D) {
+async fn more_rows_than_one_transaction_takes_come_back_in_their_order<D: Movable + TestStore>(store: &D) {
     use crate::domain::event::EventType;
     let events = (1..=2_500).map(|number| {
-        trial::event(None, Some(number), EventType::ChannelUpdated, crate::domain::time::Time(number))
+        test_stores::event(None, Some(number), EventType::ChannelUpdated, crate::domain::time::Time(number))
     });
     store.keep_events(events.collect()).await;
     // One that is larger than all that goes together otherwise.
-    let mut letter = trial::letter("shop", crate::domain::turn::LetterKind::Webhook, trial::NOW);
+    let mut letter = test_stores::letter("shop", crate::domain::turn::LetterKind::Webhook, test_stores::NOW);
     letter.payload = "\u{1f984}\n\"".repeat(1_000_000).into();
     store.keep_letters(vec![letter]).await;
     let file = saved(store).await;
@@ -213,7 +213,7 @@ async fn more_rows_than_one_transaction_takes_come_back_in_their_order<D: Movabl
     database.remove(to).await;
 }
 
-async fn a_database_is_whole_only_when_all_is_done<D: Movable + Trial>(store: &D) {
+async fn a_database_is_whole_only_when_all_is_done<D: Movable + TestStore>(store: &D) {
     fill(store).await;
     let file = saved(store).await;
     let (to, _folder) = bare_sqlite().await;
@@ -235,7 +235,7 @@ async fn a_database_is_whole_only_when_all_is_done<D: Movable + Trial>(store: &D
     assert_eq!(held(&saved(&to).await), held(&file), "nothing of the first try is left");
 }
 
-async fn who_is_being_erased_has_nothing_unfinished<D: Movable + Trial>(store: &D) {
+async fn who_is_being_erased_has_nothing_unfinished<D: Movable + TestStore>(store: &D) {
     let (stays, goes) = (begun("shop", "6580000001@c.us"), begun("shop", "6580000002@c.us"));
     for conversation in [&stays, &goes] {
         store.keep_conversation(conversation).await;

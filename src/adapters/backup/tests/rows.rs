@@ -3,12 +3,12 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use super::Trial;
+use super::TestStore;
 use crate::{
     adapters::{
         rows::{ParkedRow, RequestRow},
         sql::Statement,
-        trial::{NOW, begun, event, from_contact, from_us, letter, scheduled, suggested, turn},
+        test_stores::{NOW, begun, event, from_contact, from_us, letter, scheduled, suggested, turn},
     },
     domain::{
         docket::{Parked, Remembered, Report},
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Fills every table. Texts hold what is easily lost on the way.
-pub(super) async fn fill<D: Trial>(store: &D) {
+pub(super) async fn fill<D: TestStore>(store: &D) {
     let conversation = begun("shop", "6580000001@c.us");
     store.keep_conversation(&conversation).await;
     let odd = "two\nlines, \"quotes\", \\ and \u{1f984} \u{7}";

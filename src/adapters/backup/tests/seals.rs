@@ -12,7 +12,7 @@ const PLAIN: &[(&str, &str)] = &[("enclosures", "bytes")];
 
 #[tokio::test]
 async fn every_column_of_bytes_is_called_sealed_or_is_plain() {
-    let (lite, _folder) = trial::sqlite().await;
+    let (lite, _folder) = test_stores::sqlite().await;
     let mut session = lite.reading().await.expect("a connection");
     for table in super::super::tables::tables(&mut session).await.expect("the catalogue") {
         for column in table.columns {
@@ -23,7 +23,7 @@ async fn every_column_of_bytes_is_called_sealed_or_is_plain() {
     }
 }
 
-async fn everything_sealed_is_gone_through_and_changed_together<D: Movable + Trial>(store: &D) {
+async fn everything_sealed_is_gone_through_and_changed_together<D: Movable + TestStore>(store: &D) {
     fill(store).await;
     let mut seen = Vec::new();
     let told = reseal(store, |sealed| {
@@ -44,7 +44,7 @@ async fn everything_sealed_is_gone_through_and_changed_together<D: Movable + Tri
     assert!(held["kept_answers"][0].contains(r#""sealed":"010203""#), "{held:?}");
 }
 
-async fn a_value_that_somebody_changed_meanwhile_stays_theirs<D: Movable + Trial>(store: &D) {
+async fn a_value_that_somebody_changed_meanwhile_stays_theirs<D: Movable + TestStore>(store: &D) {
     fill(store).await;
     let mut session = store.writing().await.expect("a connection");
     let sql = super::super::seals::writing("channels", D::ENGINE);

@@ -13,7 +13,7 @@ use crate::{
     adapters::{
         postgres::Postgres,
         sqlite::Sqlite,
-        trial::{self, template},
+        test_stores::{self, template},
     },
     domain::{
         docket::Docket,
@@ -138,7 +138,7 @@ fn name() -> String {
 /// A database with nothing in its tables.
 pub(super) async fn create() -> String {
     let name = name();
-    template::copy(&template::server(), &name, trial::migrate).await;
+    template::copy(&template::server(), &name, test_stores::migrate).await;
     name
 }
 

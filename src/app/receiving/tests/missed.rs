@@ -57,12 +57,12 @@ impl Ledger for Refusing {
 }
 
 /// What became of each message of a contact, by its words.
-async fn fates<S: Trial + Clone + 'static>(shop: &Shop<S>) -> Vec<(String, Outcome)> {
+async fn fates<S: TestStore + Clone + 'static>(shop: &Shop<S>) -> Vec<(String, Outcome)> {
     let all = shop.messages().await.into_iter();
     all.map(|message| (message.text, message.inbound.expect("a contact's").outcome)).collect()
 }
 
-async fn what_was_missed_is_found_once<S: Trial + Clone + 'static>(store: &S) {
+async fn what_was_missed_is_found_once<S: TestStore + Clone + 'static>(store: &S) {
     let shop = Shop::open(store).await;
     shop.queue(&["known"]);
     shop.poller("a").poll("shop").await.expect("works");
@@ -81,7 +81,7 @@ async fn what_was_missed_is_found_once<S: Trial + Clone + 'static>(store: &S) {
     assert_eq!(fates(&shop).await, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
 }
 
-async fn what_was_missed_is_counted_from_zero_on<S: Trial + Clone + 'static>(store: &S) {
+async fn what_was_missed_is_counted_from_zero_on<S: TestStore + Clone + 'static>(store: &S) {
     let recorder = PrometheusBuilder::new().build_recorder();
     let _here = metrics::set_default_local_recorder(&recorder);
     let shop = Shop::open(store).await;
@@ -100,7 +100,9 @@ async fn what_was_missed_is_counted_from_zero_on<S: Trial + Clone + 'static>(sto
     assert_eq!(counted().await, r#"baton_missed_messages_total{channel="shop"} 2"#, "not due");
 }
 
-async fn what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it<S: Trial + Clone + 'static>(
+async fn what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it<
+    S: TestStore + Clone + 'static,
+>(
     store: &S,
 ) {
     let shop = Shop::open(store).await;
@@ -142,7 +144,7 @@ async fn what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it<S
 }
 
 async fn who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed<
-    S: Trial + Clone + 'static,
+    S: TestStore + Clone + 'static,
 >(
     store: &S,
 ) {
@@ -167,7 +169,7 @@ async fn who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed<
     assert_eq!(shop.repair().repair("shop").await.expect("works"), 0, "nothing is missing any more");
 }
 
-async fn what_may_have_come_after_an_answer_on_the_phone_waits_for_another<S: Trial + Clone + 'static>(
+async fn what_may_have_come_after_an_answer_on_the_phone_waits_for_another<S: TestStore + Clone + 'static>(
     store: &S,
 ) {
     let shop = Shop::open(store).await;
@@ -200,7 +202,7 @@ async fn what_may_have_come_after_an_answer_on_the_phone_waits_for_another<S: Tr
 }
 
 async fn an_answer_on_the_phone_is_known_whichever_id_of_the_chat_it_is_shown_under<
-    S: Trial + Clone + 'static,
+    S: TestStore + Clone + 'static,
 >(
     store: &S,
 ) {
@@ -243,7 +245,7 @@ async fn an_answer_on_the_phone_is_known_whichever_id_of_the_chat_it_is_shown_un
     }
 }
 
-async fn what_came_before_a_restore_goes_to_a_person<S: Trial + Clone + 'static>(store: &S) {
+async fn what_came_before_a_restore_goes_to_a_person<S: TestStore + Clone + 'static>(store: &S) {
     let shop = Shop::open(store).await;
     let generation = restored::generation_at(NOW.plus_ms(-HOUR));
     let renewed = Statement::new("update installation set generation = $1").with(generation);
@@ -254,11 +256,11 @@ async fn what_came_before_a_restore_goes_to_a_person<S: Trial + Clone + 'static>
     assert_eq!(fates(&shop).await, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
 }
 
-async fn what_the_store_refuses_does_not_hold_up_what_was_missed_beside_it<S: Trial + Clone + 'static>(
+async fn what_the_store_refuses_does_not_hold_up_what_was_missed_beside_it<S: TestStore + Clone + 'static>(
     store: &S,
 ) {
     let shop = Shop::open(store).await;
-    let intake = shop.intake_over(Refusing(Trial::ledger(store)));
+    let intake = shop.intake_over(Refusing(TestStore::ledger(store)));
     *shop.gateway.journal.lock().expect("whole") = vec![said("refused", 2 * HOUR), said("missed", HOUR)];
     *shop.gateway.typed.lock().expect("whole") =
         vec![typed(&mira(), "refused", HOUR / 2), typed(&mira(), "P1", HOUR / 2)];
@@ -267,7 +269,7 @@ async fn what_the_store_refuses_does_not_hold_up_what_was_missed_beside_it<S: Tr
     assert_eq!(shop.texts().await, ["text missed", "by hand P1"]);
 }
 
-async fn while_the_phone_is_not_linked_nothing_counts_as_looked_through<S: Trial + Clone + 'static>(
+async fn while_the_phone_is_not_linked_nothing_counts_as_looked_through<S: TestStore + Clone + 'static>(
     store: &S,
 ) {
     let shop = Shop::open(store).await;
@@ -284,7 +286,7 @@ async fn while_the_phone_is_not_linked_nothing_counts_as_looked_through<S: Trial
     assert_eq!(repair.repair("shop").await.expect("works"), 1);
 }
 
-async fn a_phone_linked_again_makes_the_journal_due<S: Trial + Clone + 'static>(store: &S) {
+async fn a_phone_linked_again_makes_the_journal_due<S: TestStore + Clone + 'static>(store: &S) {
     let _shop = Shop::open(store).await;
     let due_in = async |ms| {
         let now = NOW.plus_ms(ms);
@@ -303,7 +305,7 @@ async fn a_phone_linked_again_makes_the_journal_due<S: Trial + Clone + 'static>(
 }
 
 async fn a_look_that_was_cut_is_made_again_by_another_and_one_that_was_not_every_hour<
-    S: Trial + Clone + 'static,
+    S: TestStore + Clone + 'static,
 >(
     store: &S,
 ) {

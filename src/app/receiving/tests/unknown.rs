@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    adapters::trial::{begun, from_us},
+    adapters::test_stores::{begun, from_us},
     domain::{
         event::EventType,
         message::{Attempt, Author, DeliveryState},
@@ -29,7 +29,7 @@ fn lost(seq: i64, text: &str, ms_ago: i64) -> Message {
     message
 }
 
-fn reconciler<S: Trial + Clone + 'static>(shop: &Shop<S>) -> Reconciler {
+fn reconciler<S: TestStore + Clone + 'static>(shop: &Shop<S>) -> Reconciler {
     Reconciler::new(
         Arc::clone(&shop.intake.ledger),
         Arc::new(shop.store.clone()),
@@ -40,7 +40,10 @@ fn reconciler<S: Trial + Clone + 'static>(shop: &Shop<S>) -> Reconciler {
 }
 
 /// One that has left, as the journal shows, and was tried before all the others, which are in no list.
-async fn with_one_that_left<S: Trial + Clone + 'static>(shop: &Shop<S>, others: Vec<Message>) -> uuid::Uuid {
+async fn with_one_that_left<S: TestStore + Clone + 'static>(
+    shop: &Shop<S>,
+    others: Vec<Message>,
+) -> uuid::Uuid {
     let crowd = begun("other", "6580000002@c.us");
     shop.store.keep_conversation(&crowd).await;
     shop.store.keep_messages(&crowd, others).await;
@@ -59,12 +62,12 @@ async fn with_one_that_left<S: Trial + Clone + 'static>(shop: &Shop<S>, others: 
     message.id
 }
 
-async fn state_of<S: Trial>(store: &S, message: uuid::Uuid) -> Option<DeliveryState> {
+async fn state_of<S: TestStore>(store: &S, message: uuid::Uuid) -> Option<DeliveryState> {
     let found = store.message(message).await.expect("reads").expect("it is there");
     found.message.delivery.map(|delivery| delivery.state)
 }
 
-async fn the_oldest_of_many_is_looked_for_too<S: Trial + Clone + 'static>(store: &S) {
+async fn the_oldest_of_many_is_looked_for_too<S: TestStore + Clone + 'static>(store: &S) {
     let shop = Shop::open(store).await;
     let others = (1..MANY).map(|seq| lost(seq, "Hello", HOUR / 2)).collect();
     let left = with_one_that_left(&shop, others).await;
@@ -75,7 +78,9 @@ async fn the_oldest_of_many_is_looked_for_too<S: Trial + Clone + 'static>(store:
     assert_eq!(state_of(store, left).await, Some(DeliveryState::Sent));
 }
 
-async fn what_is_no_longer_looked_for_is_noted_once_and_takes_no_others_place<S: Trial + Clone + 'static>(
+async fn what_is_no_longer_looked_for_is_noted_once_and_takes_no_others_place<
+    S: TestStore + Clone + 'static,
+>(
     store: &S,
 ) {
     let shop = Shop::open(store).await;

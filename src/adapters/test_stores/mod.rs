@@ -41,7 +41,7 @@ macro_rules! on_both_stores {
         mod postgres {
             $(#[tokio::test]
             async fn $name() {
-                let (store, database) = $crate::adapters::trial::postgres().await;
+                let (store, database) = $crate::adapters::test_stores::postgres().await;
                 super::$name(&store).await;
                 database.remove(store).await;
             })+
@@ -49,7 +49,7 @@ macro_rules! on_both_stores {
         mod sqlite {
             $(#[tokio::test]
             async fn $name() {
-                let (store, _folder) = $crate::adapters::trial::sqlite().await;
+                let (store, _folder) = $crate::adapters::test_stores::sqlite().await;
                 super::$name(&store).await;
             })+
         }
@@ -119,7 +119,7 @@ pub(crate) async fn bare_sqlite() -> (Sqlite, tempfile::TempDir) {
 }
 
 /// A store that a test can put rows into, past all rules.
-pub(crate) trait Trial: Store {
+pub(crate) trait TestStore: Store {
     /// Runs a statement with one text.
     fn put(&self, text: String, json: String) -> impl Future<Output = ()> + Send;
 
@@ -214,9 +214,9 @@ impl Observer for Deaf {
     fn committed(&self, _: &[Committed]) {}
 }
 
-macro_rules! trial {
+macro_rules! test_store {
     ($($store:ty: $writer:ident),+) => {$(
-        impl Trial for $store {
+        impl TestStore for $store {
             async fn put(&self, text: String, json: String) {
                 let query = sqlx::query(sqlx::AssertSqlSafe(text)).bind(json);
                 query.execute(&self.$writer).await.expect("the rows are sound");
@@ -234,4 +234,4 @@ macro_rules! trial {
     )+};
 }
 
-trial!(Postgres: pool, Sqlite: writer);
+test_store!(Postgres: pool, Sqlite: writer);
