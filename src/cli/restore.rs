@@ -197,7 +197,7 @@ mod tests {
         };
         assert_eq!(secrets(&restored, true), "", "nothing is missed");
         restored.seals = vec![seals(2)];
-        assert!(secrets(&restored, false).contains("2 secrets, of channels first of all. Put the key of the old installation into /srv/baton.key before"));
+        assert!(secrets(&restored, false).contains("2 secrets, above all those of channels. Put the key of the old installation into /srv/baton.key before"));
         restored.missing_key = None;
         let told = secrets(&restored, true);
         assert!(told.contains("(new,old)") && told.contains("BATON_BACKUP_PASSPHRASE"), "{told}");

@@ -313,7 +313,7 @@ fn what_is_allowed_but_odd_is_a_warning() {
         assert!(looks.policy().expect("right").describes);
     }
     let blind = of(&[eyes, ("BATON_AI_PROVIDER", "scripted")]);
-    assert!(blind.warnings()[0].contains("no picture is looked at"), "{:?}", blind.warnings());
+    assert!(blind.warnings()[0].contains("no picture is described"), "{:?}", blind.warnings());
     assert!(!blind.policy().expect("right").describes);
     let two = ("BATON_FOLLOW_UP_TEXT", "One\n---\nTwo");
     assert!(of(&[two]).warnings()[0].contains("has 2 texts"));

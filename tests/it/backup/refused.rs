@@ -115,7 +115,7 @@ async fn a_restore_that_was_cut_off_is_begun_anew(from: Program, to: Program) {
     // As a process leaves it that is killed before its last step, with some of the rows.
     run(&to.url(), "update installation set generation = 'restoring'").await;
     run(&to.url(), "delete from messages").await;
-    let half = "a restore into this database has not come to its end";
+    let half = "a restore into this database did not finish";
     for words in
         [&["serve"][..], &["migrate"], &["backup", "other"], &["token", "list"], &["secret-key", "rotate"]]
     {
