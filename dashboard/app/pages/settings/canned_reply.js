@@ -4,12 +4,12 @@ import { html, useRef, useSignal } from "../../vendor/preact.js";
 import { isAdmin, me } from "../../state/session.js";
 import { patch, post } from "../../wire/api.js";
 import { t } from "../../words/index.js";
-import { ChannelsField, channelsOf } from "../../parts/channels_field.js";
 import { Dialog } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { say } from "../../parts/toast.js";
 import { VARIABLES, fill, read } from "../../parts/variables.js";
 import { changed } from "../changed.js";
+import { ChannelsField, channelsOf } from "./channels_field.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 

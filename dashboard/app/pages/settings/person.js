@@ -3,12 +3,12 @@
 import { html, useSignal } from "../../vendor/preact.js";
 import { patch, post } from "../../wire/api.js";
 import { t, word } from "../../words/index.js";
-import { ChannelsField, channelsOf } from "../../parts/channels_field.js";
 import { Copyable } from "../../parts/copy.js";
 import { Dialog } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { say } from "../../parts/toast.js";
 import { changed } from "../changed.js";
+import { ChannelsField, channelsOf } from "./channels_field.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 

@@ -6,13 +6,13 @@ import { post, remove } from "../../wire/api.js";
 import { serverNow } from "../../wire/server_time.js";
 import { lately, moment, t, word } from "../../words/index.js";
 import { useListed } from "../../parts/asked.js";
-import { ChannelsField, channelsOf } from "../../parts/channels_field.js";
 import { Copyable } from "../../parts/copy.js";
 import { Confirm, Dialog } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { Icon } from "../../parts/icon.js";
 import { Listing, Table } from "../../parts/listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
+import { ChannelsField, channelsOf } from "./channels_field.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 

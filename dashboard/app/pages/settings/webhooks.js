@@ -7,7 +7,6 @@ import { uuid } from "../../wire/random.js";
 import { t, word } from "../../words/index.js";
 import { Ago } from "../../parts/ago.js";
 import { useHeard, useListed, useOnItsWay } from "../../parts/asked.js";
-import { ChannelsField, channelsOf } from "../../parts/channels_field.js";
 import { Copyable } from "../../parts/copy.js";
 import { Confirm, Dialog } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
@@ -15,6 +14,7 @@ import { Icon } from "../../parts/icon.js";
 import { Listing, Table } from "../../parts/listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
 import { changed } from "../changed.js";
+import { ChannelsField, channelsOf } from "./channels_field.js";
 import { Deliveries, outcomeOf } from "./deliveries.js";
 
 /** @import * as Wire from "../../../types/wire.js" */

@@ -1,10 +1,10 @@
 // On which channels something holds: all of them, or some. Part of a form.
 
-import { html, useId, useSignal } from "../vendor/preact.js";
-import { me } from "../state/session.js";
-import { channels } from "../state/shelf.js";
-import { Problem } from "../wire/api.js";
-import { t } from "../words/index.js";
+import { html, useId, useSignal } from "../../vendor/preact.js";
+import { me } from "../../state/session.js";
+import { channels } from "../../state/shelf.js";
+import { Problem } from "../../wire/api.js";
+import { t } from "../../words/index.js";
 
 /** @param {{initial: string[] | null, hint?: string}} props */
 export function ChannelsField({ initial, hint }) {
