@@ -6,7 +6,7 @@ import { prefer, preferences } from "../state/preferences.js";
 import { me } from "../state/session.js";
 import { cannedReplies, channelTitle, channels } from "../state/shelf.js";
 import { Icon } from "../parts/icon.js";
-import { isComposing } from "../parts/keys.js";
+import { MOD, isComposing } from "../parts/keys.js";
 import { isLinked, stateMeans, stateName } from "../parts/linked.js";
 import { sayProblem } from "../parts/toast.js";
 import { number, t } from "../words/index.js";
@@ -36,7 +36,6 @@ const GROWN_PX = 220;
 /** Browsers that let a field grow by itself. */
 const GROWS = CSS.supports("field-sizing", "content");
 const isTouch = matchMedia("(pointer: coarse)").matches;
-const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
 
 /**
  * @param {{

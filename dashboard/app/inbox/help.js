@@ -2,10 +2,10 @@
 
 import { html } from "../vendor/preact.js";
 import { Dialog } from "../parts/dialog.js";
-import { bindings } from "../parts/keys.js";
+import { MOD, bindings } from "../parts/keys.js";
 import { t } from "../words/index.js";
 
-const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
+/** @typedef {[key: string, words: import("../words/index.js").Key][]} Keys */
 
 /** Keys of the field and of menus, which no part answers to as a whole. @type {[string, import("../words/index.js").Key][]} */
 const IN_FIELD = [

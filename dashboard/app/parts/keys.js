@@ -11,6 +11,9 @@ import { signal, useLayoutEffect } from "../vendor/preact.js";
 /** The newest first: what lies on top answers before what lies under it. @type {import("../vendor/preact.js").Signal<Binding[]>} */
 export const bindings = signal([]);
 
+/** What is held with a key, as it is marked. */
+export const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
+
 /** Whether a key belongs to what has the focus. @param {EventTarget | null} target */
 function isTyping(target) {
   return target instanceof HTMLElement
