@@ -1033,7 +1033,6 @@ export const es = {
   "connect.short_name_hint": "Para direcciones y programas: de la a a la z, cifras y guiones. No se puede cambiar nunca.",
   "connect.instance_hint": "Solo cifras.",
   "connect.token_hint": "Se guarda cifrado y no se vuelve a mostrar.",
-  "connect.api_url_hint": "Puede quedar vacío si tu consola muestra https://api.green-api.com.",
   "connect.api_url_sample": "Por ejemplo https://7103.api.greenapi.com",
   "connect.create": "Crear el canal",
   "connect.taken": "Ya hay un canal con ese nombre corto.",

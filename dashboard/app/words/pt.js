@@ -1033,7 +1033,6 @@ export const pt = {
   "connect.short_name_hint": "Para endereços e programas: de a a z, dígitos e hífens. Nunca pode ser mudado.",
   "connect.instance_hint": "Só dígitos.",
   "connect.token_hint": "Fica criptografado e nunca aparece de novo.",
-  "connect.api_url_hint": "Pode ficar vazio se o seu console mostra https://api.green-api.com.",
   "connect.api_url_sample": "Por exemplo https://7103.api.greenapi.com",
   "connect.create": "Criar o canal",
   "connect.taken": "Já existe um canal com esse nome curto.",

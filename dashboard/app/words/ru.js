@@ -1033,7 +1033,6 @@ export const ru = {
   "connect.short_name_hint": "Для адресов и программ: от a до z, цифры и дефисы. Изменить его нельзя.",
   "connect.instance_hint": "Только цифры.",
   "connect.token_hint": "Хранится зашифрованным и больше не показывается.",
-  "connect.api_url_hint": "Можно оставить пустым, если в консоли стоит https://api.green-api.com.",
   "connect.api_url_sample": "Например https://7103.api.greenapi.com",
   "connect.create": "Создать канал",
   "connect.taken": "Канал с таким коротким именем уже есть.",

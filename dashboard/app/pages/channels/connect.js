@@ -83,7 +83,7 @@ function Credentials() {
         value=${name.value} onInput=${(/** @type {any} */ event) => ((isOwnName.value = true), (name.value = event.target.value))} />
       <${Field} name="instance" label="idInstance" required inputmode="numeric" pattern="\\s*[0-9]{1,20}\\s*" autocomplete="off" spellcheck=${false} hint=${t("connect.instance_hint")} />
       <${Field} name="token" label="apiTokenInstance" type="password" required maxlength="200" autocomplete="off" hint=${t("connect.token_hint")} />
-      <${Field} name="api_url" label="apiUrl" type="url" maxlength="200" autocomplete="off" hint=${t("connect.api_url_hint")} placeholder=${t("connect.api_url_sample")} />
+      <${Field} name="api_url" label="apiUrl" type="url" maxlength="200" autocomplete="off" hint=${t("channel.api_url_hint")} placeholder=${t("connect.api_url_sample")} />
       <footer><${Send}>${t("connect.create")}</${Send}></footer>
     </${Form}>
   </div>`;

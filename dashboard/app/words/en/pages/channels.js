@@ -38,7 +38,6 @@ export const channels = {
   "connect.short_name_hint": "For addresses and programs: a to z, digits and hyphens. It can never be changed.",
   "connect.instance_hint": "Digits only.",
   "connect.token_hint": "It is kept encrypted and never shown again.",
-  "connect.api_url_hint": "May be left empty if your console shows https://api.green-api.com.",
   "connect.api_url_sample": "Such as https://7103.api.greenapi.com",
   "connect.create": "Create the channel",
   "connect.taken": "There is a channel of that short name already.",
