@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import "./page.js";
-import { drawn } from "./drawn.js";
+import { drawn, having } from "./drawn.js";
 import { Reached } from "../app/pages/channels/arrival.js";
+import { Given } from "../app/pages/channels/connect.js";
 import { isFetched, isTokenOffered } from "../app/pages/channels/receiving.js";
 import { GROUPS, OWN } from "../app/pages/channels/rule_list.js";
 import { toldOf, valueOf } from "../app/pages/channels/rules.js";
@@ -53,6 +54,15 @@ test("the runbook says what to do in every state that the server makes or the pa
 test("a token that is refused is named as the cause", () => {
   const words = drawn(StateWords({ channel: { name: "shop", provider: "green_api", state: "credentials_refused" } }));
   assert.match(words, /apiTokenInstance.*What to do:.*Credentials/);
+});
+
+test("what was pasted is done unless Green API refuses it, and then is said where it was pasted", () => {
+  const given = (state) => Given({ name: "shop", channel: state === null ? null : { name: "shop", provider: "green_api", state } });
+  for (const state of [null, "authorized", "notAuthorized"]) assert.deepEqual([having(given(state), "isDone").isDone, drawn(given(state)).includes("What to do")], [true, false], state);
+  for (const state of ["credentials_refused", "deleted"]) {
+    assert.equal(having(given(state), "isDone").isDone, false, state);
+    assert.match(drawn(given(state)), /What to do:.*under Credentials\. Credentials$/, state);
+  }
 });
 
 test("every rule of a channel has a place, a name, a hint, and words for its unit and its values", () => {

@@ -236,9 +236,9 @@ export const es = {
   "channel_state_todo.yellowCard": "envía menos y más despacio (aumenta abajo la pausa entre dos envíos) y reinicia la instancia en la consola de Green API.",
   "channel_state_todo.sleepMode": "enciende el teléfono y comprueba que tenga conexión.",
   "channel_state_todo.starting": "espera: tarda hasta cinco minutos.",
-  "channel_state_todo.credentials_refused": "compara idInstance y apiTokenInstance con la consola de Green API y vuelve a poner el token en Credenciales, en la página del canal.",
+  "channel_state_todo.credentials_refused": "compara idInstance y apiTokenInstance con la consola de Green API y vuelve a poner el token en Credenciales.",
   "channel_state_todo.expired": "renueva la instancia en la consola de Green API.",
-  "channel_state_todo.deleted": "crea otra instancia en la consola de Green API y pon su idInstance y apiTokenInstance en Credenciales, en la página del canal.",
+  "channel_state_todo.deleted": "crea otra instancia en la consola de Green API y pon su idInstance y apiTokenInstance en Credenciales.",
   "channel_state_todo.unknown": "espera hasta cinco minutos y luego mira la instancia en la consola de Green API.",
 
   // Las páginas.

@@ -236,9 +236,9 @@ export const pt = {
   "channel_state_todo.yellowCard": "envie menos e mais devagar (aumente abaixo a pausa entre dois envios) e reinicie a instância no console da Green API.",
   "channel_state_todo.sleepMode": "ligue o celular e veja se está online.",
   "channel_state_todo.starting": "aguarde: leva até cinco minutos.",
-  "channel_state_todo.credentials_refused": "compare idInstance e apiTokenInstance com o console da Green API e coloque o token de novo em Credenciais, na página do canal.",
+  "channel_state_todo.credentials_refused": "compare idInstance e apiTokenInstance com o console da Green API e coloque o token de novo em Credenciais.",
   "channel_state_todo.expired": "renove a instância no console da Green API.",
-  "channel_state_todo.deleted": "crie outra instância no console da Green API e coloque o idInstance e o apiTokenInstance dela em Credenciais, na página do canal.",
+  "channel_state_todo.deleted": "crie outra instância no console da Green API e coloque o idInstance e o apiTokenInstance dela em Credenciais.",
   "channel_state_todo.unknown": "aguarde até cinco minutos e depois veja a instância no console da Green API.",
 
   // As páginas.

@@ -236,9 +236,9 @@ export const ru = {
   "channel_state_todo.yellowCard": "отправляйте меньше и медленнее (увеличьте ниже паузу между отправками), затем перезагрузите инстанс в консоли Green API.",
   "channel_state_todo.sleepMode": "включите телефон и проверьте, что он в сети.",
   "channel_state_todo.starting": "подождите: это занимает до пяти минут.",
-  "channel_state_todo.credentials_refused": "сверьте idInstance и apiTokenInstance с консолью Green API и введите токен заново в разделе «Данные для входа» на странице канала.",
+  "channel_state_todo.credentials_refused": "сверьте idInstance и apiTokenInstance с консолью Green API и введите токен заново в разделе «Данные для входа».",
   "channel_state_todo.expired": "продлите инстанс в консоли Green API.",
-  "channel_state_todo.deleted": "создайте другой инстанс в консоли Green API и введите его idInstance и apiTokenInstance в разделе «Данные для входа» на странице канала.",
+  "channel_state_todo.deleted": "создайте другой инстанс в консоли Green API и введите его idInstance и apiTokenInstance в разделе «Данные для входа».",
   "channel_state_todo.unknown": "подождите до пяти минут, затем посмотрите на инстанс в консоли Green API.",
 
   // Страницы.

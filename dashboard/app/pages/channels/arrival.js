@@ -8,7 +8,7 @@ import { useAsked, useHeard } from "../../parts/asked.js";
 import { Icon } from "../../parts/icon.js";
 import { isLinked } from "../../parts/linked.js";
 import { LinkPhone, isToBeLinked } from "./link_phone.js";
-import { StateWords } from "./state.js";
+import { StateWords, isRefused } from "./state.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 
@@ -27,7 +27,7 @@ export function Arrival({ channel, isFetched }) {
   const linked = isLinked(channel);
   const reached = isReached.value || first !== null;
   return html`<ul class="arrival" aria-live="polite">
-    <${Step} isDone=${linked} words=${t(linked ? "arrival.linked" : "arrival.not_linked")}>${!linked && html`<div class="hint"><${StateWords} channel=${channel} /></div>`}
+    <${Step} isDone=${linked} words=${t(linked ? "arrival.linked" : "arrival.not_linked")}>${!linked && !isRefused(channel) && html`<div class="hint"><${StateWords} channel=${channel} /></div>`}
       ${isToBeLinked(channel) && html`<${LinkPhone} channel=${channel} />`}</${Step}>
     <${Reached} isReached=${reached} isFetched=${isFetched} />
     <${Step} isDone=${first !== null} words=${t(first ? "arrival.message" : "arrival.no_message")}>

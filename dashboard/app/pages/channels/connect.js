@@ -11,7 +11,7 @@ import { Icon } from "../../parts/icon.js";
 import { Failed } from "../../parts/listing.js";
 import { Arrival } from "./arrival.js";
 import { isFetched } from "./receiving.js";
-import { isOfChannels } from "./state.js";
+import { StateWords, isOfChannels, isRefused } from "./state.js";
 import { Switches, freshToken } from "./switches.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
@@ -22,6 +22,8 @@ export const freshTokens = signal(/** @type {Record<string, string>} */ ({}));
 /** @param {{name: string | null}} props the channel, once there is one */
 export function Connect({ name }) {
   const settings = useAsked("/settings");
+  const channel = useAsked(name && `/channels/${name}`);
+  useHeard((event) => name !== null && event.channel === name && isOfChannels(event), channel.again);
   const set = t(isFetched(settings.answer) ? "connect.set_fetched" : "connect.set");
   return html`
     <header><h1>${t("connect.title")}</h1><a class="button" href="/settings/channels" data-within>${t("connect.all_channels")}</a></header>
@@ -30,12 +32,10 @@ export function Connect({ name }) {
         <p>${t("connect.there_text")}</p>
         <p><a class="button" href="https://console.green-api.com" target="_blank" rel="noreferrer"><${Icon} name="link" /> ${t("connect.console")}</a></p>
       </${Step}>
-      <${Step} number=${2} title=${t("connect.here")} isDone=${name !== null}>
-        ${name === null ? html`<${Credentials} />` : html`<p>${t("connect.here_done", { name })}</p>`}
-      </${Step}>
+      ${name === null ? html`<${Step} number=${2} title=${t("connect.here")}><${Credentials} /></${Step}>` : html`<${Given} name=${name} channel=${channel.answer} />`}
       ${name === null
         ? html`<${Step} number=${3} title=${set} isLater /><${Step} number=${4} title=${t("connect.try")} isLater />`
-        : html`<${Rest} key=${name} name=${name} set=${set} settings=${settings} />`}
+        : html`<${Rest} name=${name} set=${set} asked=${channel} settings=${settings} />`}
     </ol>`;
 }
 
@@ -89,10 +89,20 @@ function Credentials() {
   </div>`;
 }
 
-/** @param {{name: string, set: string, settings: import("./switches.js").Asked}} props */
-function Rest({ name, set, settings }) {
-  const { answer, problem, again } = useAsked(`/channels/${name}`);
-  useHeard((event) => event.channel === name && isOfChannels(event), again);
+/** What was pasted: done, unless Green API refuses it. @param {{name: string, channel: Wire.Channel | null}} props */
+export function Given({ name, channel }) {
+  const isWrong = isRefused(channel);
+  return html`<${Step} number=${2} title=${t("connect.here")} isDone=${!isWrong}>
+    ${isWrong
+      ? html`<div class="urged is-warn" role="alert"><${StateWords} channel=${channel} /></div>
+        <p><a class="button" href="/settings/channels/${name}" data-within>${t("channel.credentials")}</a></p>`
+      : html`<p>${t("connect.here_done", { name })}</p>`}
+  </${Step}>`;
+}
+
+/** @param {{name: string, set: string, asked: import("./switches.js").Asked, settings: import("./switches.js").Asked}} props */
+function Rest({ name, set, asked, settings }) {
+  const { answer, problem, again } = asked;
   if (!answer) return problem && html`<li><${Failed} problem=${problem} again=${again} /></li>`;
   return html`
     <${Step} number=${3} title=${set}>

@@ -14,6 +14,9 @@ const OF_CHANNELS = ["channel_updated", "channel_state_changed", "brake_latched"
 /** Whether something of channels themselves has changed. @param {Wire.Event} event */
 export const isOfChannels = (event) => OF_CHANNELS.includes(event.type);
 
+/** Whether Green API knows no such instance, or not by that token. @param {Wire.Channel | null} channel */
+export const isRefused = (channel) => channel?.state === "credentials_refused" || channel?.state === "deleted";
+
 /** @param {{channel: Wire.Channel}} props */
 export function StateTag({ channel }) {
   if (isSandbox(channel)) return html`<span class="tag">${t("channels.is_sandbox")}</span>`;
