@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { answers, asked, refusal, rest } from "./page.js";
 import { lay } from "../app/inbox/desk.js";
 import { setOwed } from "../app/state/owed.js";
-import { look, me } from "../app/state/session.js";
+import { hasEnded, look, me, signIn } from "../app/state/session.js";
 
 const sits = async (id) => {
   answers.set("GET /me", id ? { id } : refusal(401, "unauthorized"));
@@ -71,4 +71,15 @@ test("what one person likes is not the next one's, on the page or on the next", 
   await next.prefer({ theme: "dark" });
   assert.deepEqual(likes(asked.findLast(({ path }) => path === "PATCH /me").body.preferences), ["dark", "es", true]);
   assert.deepEqual(likes((await page()).preferences.peek()), ["dark", "es", true]);
+});
+
+test("a link that is refused ends no session; a session that the server no longer knows has ended", async () => {
+  me.value = { id: "ana" };
+  hasEnded.value = false;
+  answers.set("POST /session", refusal(401, "unauthorized"));
+  await assert.rejects(signIn({ link: "void" }), { status: 401 });
+  assert.deepEqual([me.peek()?.id, hasEnded.peek()], ["ana", false]);
+  answers.set("GET /me", refusal(401, "unauthorized"));
+  await assert.rejects(look(), { status: 401 });
+  assert.deepEqual([me.peek(), hasEnded.peek()], [null, true]);
 });

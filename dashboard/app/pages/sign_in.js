@@ -60,8 +60,9 @@ export function SignIn() {
       : unreached.value ? html`<${Unreached} problem=${unreached.value} />`
       : html`
         <h1>${t("sign_in")}</h1>
-        ${link.value !== "none" && html`<p class="urged is-warn" role="alert">${link.value === "used" ? t("sign_in.link_void") : wordsFor(link.value)}</p>`}
-        ${hasEnded.value && html`<p class="urged" role="status">${t("sign_in.ended")}</p>`}
+        ${link.value !== "none" ? html`<p class="urged is-warn" role="alert">${link.value === "used" ? t("sign_in.link_void") : wordsFor(link.value)}
+          ${me.value && html` <a href="/" data-within>${t("sign_in.still")}</a>`}</p>`
+        : hasEnded.value && html`<p class="urged" role="status">${t("sign_in.ended")}</p>`}
         <${Form} onSend=${byPassword} words=${wordsFor}>
           <${Field} name="email" type="email" label=${t("sign_in.email")} autocomplete="username" required autofocus maxlength="254" />
           <${Field} name="password" type="password" label=${t("sign_in.password")} autocomplete="current-password" required maxlength="200" />

@@ -81,7 +81,8 @@ export async function call(method, path, how = {}) {
     const askedAt = Date.now();
     const answer = await fetch(address(path, how.query), { method, headers, body, signal: line.signal });
     learnTime(answer, askedAt);
-    if (!answer.ok) throw await refused(answer);
+    // A proof of who somebody is that fails says nothing of a session that they may have.
+    if (!answer.ok) throw await (method === "POST" && path === "/session" ? problemOf(answer) : refused(answer));
     return answer.status === 204 ? null : await answer.json();
   } catch (error) {
     if (error instanceof Problem || how.signal?.aborted) throw error;

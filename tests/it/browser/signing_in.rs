@@ -57,6 +57,12 @@ async fn a_second_link_works_in_the_tab_of_one_that_was_used(server: &Server) {
     browser.sees("nav", "Live").await;
     let address = browser.run("return location.href", json!([])).await;
     assert!(!address.as_str().expect("an address").contains('#'), "the link stays nowhere: {address}");
+    // One that is void ends nothing.
+    browser.go(&format!("{}/sign-in#of-nobody", server.address)).await;
+    browser.sees(".door [role=alert]", "You are still signed in").await;
+    browser.misses(".door", "Your session has ended").await;
+    browser.click(".door [role=alert] a").await;
+    browser.sees("nav", "Live").await;
     browser.close().await;
 }
 
