@@ -34,6 +34,16 @@ test("every reason for a switch is told in words of its own", () => {
   }
 });
 
+test("why a person was called is told in sentences, not by the label of the list", () => {
+  const reasons = Object.keys(en).flatMap((key) => /^attention\.short\.(.+)$/.exec(key)?.[1] ?? []);
+  assert.ok(reasons.includes("send_unknown"));
+  for (const reason of reasons) {
+    const words = tell(event("attention_raised", { details: { reason } }));
+    assert.equal(words, `A person was called. ${en[`attention.${reason}`]}`);
+    assert.match(words, /^[^?:]+[^.]\.$/, reason);
+  }
+});
+
 test("of a suggestion that failed nobody is told that messages went to a person", () => {
   const failed = (action, purpose) => tell(event("turn_failed", { action, details: { kind: "empty", purpose } }));
   assert.equal(failed("handed_over", "draft"), "The AI could not make a suggestion: its answer was empty.");

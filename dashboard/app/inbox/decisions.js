@@ -96,7 +96,7 @@ function causeOf(it) {
 
 /** @param {string} type */
 function reasonGroup(type) {
-  if (type.startsWith("attention_")) return "attention.short";
+  if (type.startsWith("attention_")) return "attention";
   if (type === "follow_up_cancelled" || type === "follow_up_withheld") return "follow_up_reason";
   return "delivery_reason";
 }

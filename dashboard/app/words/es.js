@@ -788,7 +788,7 @@ export const es = {
   "event.conversation_updated.merged": "Dos conversaciones con la misma persona se unieron.",
   "event.conversation_updated.handed_over": "La IA pasó la conversación a una persona: {reason}.",
   "event.conversation_updated.hand_over_noted": "No había nadie para tomarla. Queda anotado para cuando vuelvan: {reason}.",
-  "event.attention_raised": "Se llamó a una persona: {reason}.",
+  "event.attention_raised": "Se llamó a una persona. {reason}",
   "event.attention_cleared": "Ya no hace falta una persona.",
   "event.note_added": "{who} dejó una nota.",
   "event.fallback_sent": "Se envió al contacto el texto para fallos.",

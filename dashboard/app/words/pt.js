@@ -788,7 +788,7 @@ export const pt = {
   "event.conversation_updated.merged": "Duas conversas com a mesma pessoa viraram uma.",
   "event.conversation_updated.handed_over": "A IA passou a conversa a uma pessoa: {reason}.",
   "event.conversation_updated.hand_over_noted": "Não havia ninguém para assumir. Fica anotado para quando voltarem: {reason}.",
-  "event.attention_raised": "Uma pessoa foi chamada: {reason}.",
+  "event.attention_raised": "Uma pessoa foi chamada. {reason}",
   "event.attention_cleared": "O chamado por uma pessoa terminou.",
   "event.note_added": "{who} deixou uma nota.",
   "event.fallback_sent": "O texto para falhas foi enviado ao contato.",

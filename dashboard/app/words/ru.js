@@ -788,7 +788,7 @@ export const ru = {
   "event.conversation_updated.merged": "Два диалога с одним человеком стали одним.",
   "event.conversation_updated.handed_over": "ИИ передал диалог человеку: {reason}.",
   "event.conversation_updated.hand_over_noted": "Принять диалог было некому. Это отмечено до возвращения людей: {reason}.",
-  "event.attention_raised": "Позван человек: {reason}.",
+  "event.attention_raised": "Позван человек. {reason}",
   "event.attention_cleared": "Человек больше не нужен.",
   "event.note_added": "{who}: оставлена заметка.",
   "event.fallback_sent": "Контакту отправлен текст на случай сбоя.",

@@ -157,7 +157,7 @@ export const story = {
   "event.conversation_updated.merged": "Two conversations with the same person became one.",
   "event.conversation_updated.handed_over": "The AI handed over to a person: {reason}.",
   "event.conversation_updated.hand_over_noted": "Nobody was there to take over. It is noted for when people are back: {reason}.",
-  "event.attention_raised": "A person was called: {reason}.",
+  "event.attention_raised": "A person was called. {reason}",
   "event.attention_cleared": "The call for a person ended.",
   "event.note_added": "{who} left a note.",
   "event.fallback_sent": "The text for failures was sent to the contact.",
