@@ -31,6 +31,9 @@ function placeOf({ url }) {
   return host + (pathname === "/" ? "" : pathname);
 }
 
+/** Broken into lines before a slash rather than within a word. @param {string} place */
+const broken = (place) => place.split(/(?=\/)/).map((piece) => html`<wbr />${piece}`);
+
 /** What it is called: what it is for, or where it is. @param {Wire.Endpoint} endpoint */
 const nameOf = (endpoint) => endpoint.description || placeOf(endpoint);
 
@@ -83,7 +86,7 @@ export function Webhooks() {
   function actions() {
     return {
       words: t("actions"),
-      look: "is-actions",
+      look: "is-actions is-whole",
       cell: (it) => html`
         <button onClick=${() => (logged.value = it)} aria-label=${t("webhooks.log.which", { name: nameOf(it) })}>${t("webhooks.log")}</button>
         <button onClick=${() => void test(it)} aria-label=${t("webhooks.test.which", { name: nameOf(it) })}>${t("webhooks.test")}</button>
@@ -98,11 +101,11 @@ export function Webhooks() {
 /** @returns {import("../../parts/listing.js").Column<Wire.Endpoint>[]} */
 function columns() {
   return [
-    { words: t("webhooks.endpoint"), isHead: true, cell: (it) => html`<div>${nameOf(it)}${it.description && html`<div class="hint">${placeOf(it)}</div>`}</div>` },
-    { words: t("webhooks.events"), cell: (it) => (it.events[0] === ALL ? t("webhooks.events_all") : it.events.join(", ")) },
-    { words: t("channels"), cell: (it) => it.channels?.map(channelTitle).join(", ") ?? t("channels.every") },
+    { words: t("webhooks.endpoint"), isHead: true, look: "is-whole", cell: (it) => html`<div>${broken(nameOf(it))}${it.description && html`<div class="hint">${broken(placeOf(it))}</div>`}</div>` },
+    { words: t("webhooks.events"), look: "is-whole", cell: (it) => (it.events[0] === ALL ? t("webhooks.events_all") : it.events.join(", ")) },
+    { words: t("channels"), look: "is-whole", cell: (it) => it.channels?.map(channelTitle).join(", ") ?? t("channels.every") },
     { words: t("webhooks.state"), cell: (it) => html`<${State} endpoint=${it} />` },
-    { words: t("webhooks.last"), cell: (it) => (it.last_delivery ? html`<div>${outcomeOf(it.last_delivery)}<div class="hint"><${Ago} at=${it.last_delivery.last_attempt_at} /></div></div>` : html`<span class="soft">${t("none")}</span>`) },
+    { words: t("webhooks.last"), look: "is-whole", cell: (it) => (it.last_delivery ? html`<div>${outcomeOf(it.last_delivery)}<div class="hint"><${Ago} at=${it.last_delivery.last_attempt_at} /></div></div>` : html`<span class="soft">${t("none")}</span>`) },
   ];
 }
 
