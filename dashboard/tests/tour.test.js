@@ -2,7 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import "./page.js";
+import { withoutKeys } from "../app/playground/tour.js";
 import { after, afterKnob, begin } from "../app/playground/tour_steps.js";
+import { en } from "../app/words/en.js";
+import { es } from "../app/words/es.js";
+import { pt } from "../app/words/pt.js";
+import { ru } from "../app/words/ru.js";
 
 const CALM = { mode: "AI", isTroubled: false };
 
@@ -82,4 +88,13 @@ test("a step that needs the assistant waits until it has the conversation", () =
 
 test("what is done stays done", () => {
   assert.equal(phases(2, [began(1), event("mode_change_during_generation"), taken, given, wrote]).at(-1), "done");
+});
+
+test("where there is no keyboard, no step in any language speaks of keys, and each is still a sentence", () => {
+  for (const words of [en, es, pt, ru]) {
+    const steps = Object.entries(words).filter(([key]) => /^tour_\d/.test(key)).map(([, text]) => text);
+    assert.ok(steps.some((text) => text.includes("[t]")));
+    for (const text of steps) assert.doesNotMatch(withoutKeys(text), /[[\]()]|\s[.,;]|\s{2}|press|pulsa|tecle\b|нажмите/i, text);
+  }
+  assert.equal(withoutKeys(en["tour_2.press"]), "Now take over, before all of it has gone.");
 });

@@ -56,8 +56,13 @@ export function TourCard({ screen }) {
   </section>`;
 }
 
+const isTouch = matchMedia("(pointer: coarse)").matches;
+
+/** Where there are no keys, without what is said of them: it stands in parentheses. @param {string} text */
+export const withoutKeys = (text) => text.replace(/ ?\([^()]*\[[^()]*\)/g, "");
+
 /** Keys stand in brackets, and are drawn as such. @param {string} text */
-const keyed = (text) => text.split(/\[([^\]]+)\]/).map((piece, index) => (index % 2 ? html`<kbd key=${index}>${piece}</kbd>` : piece));
+const keyed = (text) => (isTouch ? withoutKeys(text) : text).split(/\[([^\]]+)\]/).map((piece, index) => (index % 2 ? html`<kbd key=${index}>${piece}</kbd>` : piece));
 
 /** The step's own button, where there is something that it can do for whoever would rather not type. @param {{at: Tour, screen: Screen}} props */
 function Act({ at, screen }) {

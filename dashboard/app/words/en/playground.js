@@ -101,28 +101,28 @@ export const playground = {
   "tour.ask_short": "Write as Mei",
   "tour.short_question": "Can the blue ones go into the oven?",
 
-  // What stands in brackets is a key.
+  // What stands in brackets is a key; parentheses with one in them are left out where there is no keyboard.
   "tour_1.title": "Write three quick messages as Mei",
-  "tour_1.held": "This conversation is with a person. Press [g] to give it to the AI.",
+  "tour_1.held": "This conversation is with a person. Give it to the AI (press [g]).",
   "tour_1.write": "People write in pieces. Send three messages one after another, without waiting for an answer.",
   "tour_1.wait": "Baton does not answer yet: it waits until Mei has been quiet for 3 seconds.",
   "tour_1.look": "Now the AI writes, to all three at once. What it wrote goes out at the speed of a person who types.",
   "tour_1.done": "Three messages, one answer. What Baton decided meanwhile, and when, is written down here.",
 
   "tour_2.title": "Take over in the middle of an answer",
-  "tour_2.held": "A person has the conversation now. Press [g] to give it back to the AI first.",
+  "tour_2.held": "A person has the conversation now. Give it back to the AI first (press [g]).",
   "tour_2.ask": "Ask something with a long answer. For this step the AI takes 8 seconds, so that there is time.",
-  "tour_2.press": "Now take over, before all of it has gone: press [t], or the button. (If the cursor stands in a text field, press [Esc] first.)",
-  "tour_2.late": "The conversation is yours, but nothing was under way any more. Press [g] to give it back, and ask once more.",
+  "tour_2.press": "Now take over, before all of it has gone (press [t]; if the cursor stands in a text field, [Esc] first).",
+  "tour_2.late": "The conversation is yours, but nothing was under way any more. Give it back (press [g]), and ask once more.",
   "tour_2.done": "Yours at once. Read the receipt: what was stopped, what had gone already, and that nothing more of it will go.",
 
   "tour_3.title": "Answer yourself, then give back",
   "tour_3.answer": "Write an answer to Mei in the inbox (press [r]), and send it.",
-  "tour_3.give": "It is on Mei’s phone. Now give the conversation back to the AI: leave the text field with [Esc], and press [g].",
-  "tour_3.done": "The AI has it again, and knows what you wrote. What you stopped is not sent after all.",
+  "tour_3.give": "It is on Mei’s phone. Now give the conversation back to the AI (leave the text field with [Esc], and press [g]).",
+  "tour_3.done": "The AI has it again, and knows what you wrote. What you stopped stays unsent.",
 
   "tour_4.title": "Let something go wrong",
-  "tour_4.held": "A person has the conversation. Press [g] to give it to the AI.",
+  "tour_4.held": "A person has the conversation. Give it to the AI (press [g]).",
   "tour_4.choose": "Let WhatsApp deliver a message and lose its answer: then a careless program sends it again. Or let every webhook come twice.",
   "tour_4.say": "Now write as Mei, and wait for the answer.",
   "tour_4.watch": "Watch what Baton does, and how often the answer is on the phone.",
