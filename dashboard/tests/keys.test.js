@@ -81,3 +81,11 @@ test("every part that answers Enter or Escape in a field asks so, and in one way
   const deaf = found.filter(({ text }) => /<(input|textarea)\b/.test(text) && /event\.key [!=]== "(Enter|Escape)"/.test(text) && !text.includes("isComposing(event)")).map(({ path }) => path);
   assert.deepEqual(deaf, []);
 });
+
+test("the help names every key of an open conversation, also while none is open", () => {
+  const of = (path) => files(".js").find((file) => file.path === path).text;
+  const answered = ["inbox/inbox.js", "inbox/mode.js"].flatMap((path) => [...of(path).matchAll(/\{ key: "(\w)", words: t\("([\w.]+)"\)/g)].map(([, key, words]) => `${key} ${words}`));
+  const named = [...of("inbox/help.js").matchAll(/\["(\w)", "([\w.]+)"\]/g)].map(([, key, words]) => `${key} ${words}`);
+  assert.ok(answered.includes("t keys.take"));
+  assert.deepEqual(named.sort(), answered.sort());
+});

@@ -517,12 +517,13 @@ export const es = {
   "alert.snoozed": "pospuesta hasta ahora",
   "alert.title": "{name} te necesita",
   "keys.palette": "Ir a una conversación, una página o una acción",
+  "keys.thread": "En una conversación",
   "keys.field": "Al escribir",
   "keys.field.canned": "Respuestas guardadas, al principio de una palabra",
   "keys.field.send": "Enviar, o salto de línea, según hayas elegido",
   "keys.field.line": "Lo otro de las dos cosas",
   "keys.field.leave": "Salir del campo, para que los atajos funcionen de nuevo",
-  "keys.not_while_typing": "Ningún atajo actúa mientras escribes.",
+  "keys.not_while_typing": "Las demás teclas solas no actúan mientras escribes.",
 
   // ── Textos de la bandeja: quién responde y con qué. ──
   "mode.who": "Quién responde",

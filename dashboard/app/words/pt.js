@@ -517,12 +517,13 @@ export const pt = {
   "alert.snoozed": "adiada até agora",
   "alert.title": "{name} precisa de você",
   "keys.palette": "Ir a uma conversa, uma página ou uma ação",
+  "keys.thread": "Em uma conversa",
   "keys.field": "Ao escrever",
   "keys.field.canned": "Respostas prontas, no começo de uma palavra",
   "keys.field.send": "Enviar, ou quebra de linha, como você escolheu",
   "keys.field.line": "A outra das duas",
   "keys.field.leave": "Sair do campo, para os atalhos voltarem a funcionar",
-  "keys.not_while_typing": "Nenhum atalho age enquanto você digita.",
+  "keys.not_while_typing": "As outras teclas sozinhas não agem enquanto você digita.",
 
   // ── Textos da caixa de entrada: quem responde, e com quê. ──
   "mode.who": "Quem responde",

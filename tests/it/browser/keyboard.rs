@@ -15,6 +15,10 @@ async fn a_day_at_the_inbox_needs_no_mouse() {
     browser.sees(".row", "Mei").await;
     browser.sees(".row", "Jonas").await;
 
+    // The keys of a conversation are named before one is open.
+    browser.press("?").await;
+    browser.sees("dialog[open]", "Give back to the AI").await;
+    browser.press(key::ESCAPE).await;
     // Down, and up again: Mei wrote last and stands first.
     browser.press("jjk").await;
     browser.press(key::ENTER).await;

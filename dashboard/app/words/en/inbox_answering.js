@@ -116,10 +116,11 @@ export const answering = {
   "alert.snoozed": "snoozed until now",
   "alert.title": "{name} needs you",
   "keys.palette": "Go to a conversation, a page, or an action",
+  "keys.thread": "In a conversation",
   "keys.field": "While writing",
   "keys.field.canned": "Canned replies, at the beginning of a word",
   "keys.field.send": "Send, or a line break, as you chose",
   "keys.field.line": "The other of the two",
   "keys.field.leave": "Leave the field, so that keys work again",
-  "keys.not_while_typing": "No key does anything while you type.",
+  "keys.not_while_typing": "Other single keys do nothing while you type.",
 };
