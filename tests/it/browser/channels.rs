@@ -11,7 +11,6 @@ use super::{Server, key, on_sqlite, server::TOKEN, signed_in};
 on_sqlite!(
     a_phone_is_linked_by_the_code_that_the_channels_page_shows,
     a_number_that_another_channel_has_is_not_taken_for_a_name_that_is_taken,
-    a_token_that_is_refused_is_said_where_it_was_pasted,
     follow_ups_that_were_stopped_leave_again_once_an_admin_lets_them,
     a_rule_that_another_admin_set_is_shown_and_not_set_back,
 );
@@ -74,23 +73,6 @@ async fn a_number_that_another_channel_has_is_not_taken_for_a_name_that_is_taken
     browser.fill("input[name=name]", "shop").await;
     browser.click_named("Create the channel").await;
     browser.sees(".form-problem", "There is a channel of that short name already").await;
-    browser.close().await;
-}
-
-async fn a_token_that_is_refused_is_said_where_it_was_pasted(server: &Server) {
-    let gateway = MockServer::start().await;
-    Mock::given(any()).respond_with(ResponseTemplate::new(401)).mount(&gateway).await;
-    let browser = signed_in(server).await;
-    browser.go(&format!("{}/settings/connect", server.address)).await;
-    browser.fill("input[name=name]", "shop").await;
-    browser.fill("input[name=instance]", "7103000001").await;
-    browser.fill("input[name=token]", "mistyped").await;
-    browser.fill("input[name=api_url]", &gateway.uri()).await;
-    browser.click_named("Create the channel").await;
-    browser.sees(".step:nth-child(2):not(.is-done) [role=alert]", "put the token in again").await;
-    browser.misses(".arrival", "put the token in again").await;
-    browser.click(".step:nth-child(2) a.button").await;
-    browser.sees("[aria-labelledby=channel-credentials]", "apiTokenInstance").await;
     browser.close().await;
 }
 
