@@ -93,11 +93,11 @@ pub async fn serve(settings: Settings, migrate: bool) -> anyhow::Result<()> {
 /// Where the settings say; a second server on one address is what most often stands in the way.
 fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).map_err(|error| {
-        let cure = match error.kind() {
+        let remedy = match error.kind() {
             ErrorKind::AddrInUse => ": is Baton running already? Else name another one with --listen",
             _ => " (BATON_LISTEN)",
         };
-        anyhow::Error::new(error).context(format!("cannot listen on {address}{cure}"))
+        anyhow::Error::new(error).context(format!("cannot listen on {address}{remedy}"))
     })
 }
 

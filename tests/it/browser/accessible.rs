@@ -221,6 +221,9 @@ async fn nothing_to_be_pressed_lies_under_a_notch_or_the_bar_of_a_phone_that_is_
     browser.size(844, 390).await;
     let insets = json!({ "insets": { "left": 47, "right": 47, "bottom": 21 } });
     browser.devtools("Emulation.setSafeAreaInsetsOverride", insets).await;
+    // What stood beside the thread in a wide window slides away.
+    let is_away = "return getComputedStyle(document.querySelector('.context')).visibility === 'hidden'";
+    browser.until(is_away, json!([])).await;
     let under = "return [...document.querySelectorAll('.shell :is(button, a[href], textarea)')].filter((it) => it.checkVisibility({ visibilityProperty: true })) \
         .filter((it) => { const { left, right, bottom } = it.getBoundingClientRect(); return left < 47 || right > 797 || bottom > 369; }) \
         .filter((it) => !it.closest('.rail, .list, .thread-scroll') || it.getBoundingClientRect().left < 47).map((it) => it.outerHTML.slice(0, 120))";
