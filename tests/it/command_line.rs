@@ -419,7 +419,7 @@ async fn an_account_that_does_not_answer_stands_in_no_others_way() {
 async fn an_account_that_refuses_is_told_with_what_to_do_before_the_first_start_and_after() {
     let gateway = MockServer::start().await;
     Mock::given(path_regex(".*")).respond_with(ResponseTemplate::new(401)).mount(&gateway).await;
-    let (url, cure) = (gateway.uri(), "status 401: check its instance, its token, and its address");
+    let (url, remedy) = (gateway.uri(), "status 401: check its instance, its token, and its address");
     let variables = [
         ("BATON_GREEN_API_URL", url.as_str()),
         ("BATON_GREEN_API_INSTANCE", "7103000001"),
@@ -429,17 +429,17 @@ async fn an_account_that_refuses_is_told_with_what_to_do_before_the_first_start_
     let folder = folder();
     let run = |words: &[&str]| baton(folder.path(), words, &variables);
     let (told, _) = said(&run(&["check"]));
-    assert!(told.contains("there is no database at") && told.contains(cure), "{told}");
+    assert!(told.contains("there is no database at") && told.contains(remedy), "{told}");
 
     assert_eq!(said(&run(&["migrate"])).1, Some(0));
     let connected = run(&["connect", "--yes"]);
     let told = String::from_utf8_lossy(&connected.stderr).into_owned();
-    assert!(told.contains(cure) && told.contains("not connected: default"), "{told}");
+    assert!(told.contains(remedy) && told.contains("not connected: default"), "{told}");
     let mut serve = command(folder.path(), &["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
     let serve = serve.envs(variables).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut server = Server(serve.spawn().expect("it starts"));
     let mut log = BufReader::new(server.0.stderr.take().expect("piped")).lines().map_while(Result::ok);
-    let line = log.find(|line| line.contains("nothing is heard from contacts")).expect("it is logged");
+    let line = log.find(|line| line.contains("notifications cannot be fetched")).expect("it is logged");
     assert!(line.contains("status 401") && line.contains("check its instance"), "{line}");
 
     // A shell with another token than the server: which of the two is right, it cannot know.
