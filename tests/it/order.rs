@@ -238,7 +238,7 @@ async fn a_turn_whose_beginning_was_not_heard_of_runs_all_the_same(world: &World
     world.assistant_says("Two condos.");
     mei.writes("M1", "Show me condos").await;
     world.pass(3_000);
-    let id = mei.conversation().await["id"].as_str().and_then(|id| id.parse().ok()).expect("it has begun");
+    let id = mei.conversation_id().await;
     let process = world.process();
     process.fuse.loses_next_answer();
     assert_eq!(process.answer(id).await, Outcome::Worked(TurnEnd::Owed), "nobody waits for its lease to end");

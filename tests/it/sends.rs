@@ -59,8 +59,7 @@ async fn has_an_answer_owed(chat: Chat<'_>) -> Uuid {
     chat.world.assistant_says("Two condos.");
     chat.writes("M1", "Show me condos").await;
     chat.world.pass(3_000);
-    let id = chat.conversation().await["id"].as_str().and_then(|id| id.parse().ok());
-    let conversation = id.expect("it has begun");
+    let conversation = chat.conversation_id().await;
     chat.world.process().answer(conversation).await;
     conversation
 }

@@ -27,14 +27,19 @@ async fn is_now(gateway: &MockServer, state: &str, code: Value) {
     Mock::given(any()).respond_with(answers(json!({ "stateInstance": state }))).mount(gateway).await;
 }
 
-async fn a_phone_is_linked_by_the_code_that_the_channels_page_shows(server: &Server) {
-    let gateway = MockServer::start().await;
-    is_now(&gateway, "notAuthorized", json!({ "type": "qrCode", "message": PNG })).await;
+/// A channel with an account at that gateway.
+async fn add_shop(server: &Server, gateway: &MockServer) {
     let shop = json!({
         "name": "shop", "provider": "green_api", "instance": "7103000001", "api_url": gateway.uri(),
         "token": "secret", "webhook_token": TOKEN,
     });
     server.asks("POST", "/api/v1/channels", Some(shop)).await;
+}
+
+async fn a_phone_is_linked_by_the_code_that_the_channels_page_shows(server: &Server) {
+    let gateway = MockServer::start().await;
+    is_now(&gateway, "notAuthorized", json!({ "type": "qrCode", "message": PNG })).await;
+    add_shop(server, &gateway).await;
     let browser = signed_in(server).await;
     browser.go(&format!("{}/settings/channels/shop", server.address)).await;
     browser.sees(".link-phone", "Point the camera at this code").await;
@@ -55,11 +60,7 @@ async fn a_phone_is_linked_by_the_code_that_the_channels_page_shows(server: &Ser
 async fn a_number_that_another_channel_has_is_not_taken_for_a_name_that_is_taken(server: &Server) {
     let gateway = MockServer::start().await;
     is_now(&gateway, "authorized", json!({ "type": "alreadyLogged", "message": "" })).await;
-    let shop = json!({
-        "name": "shop", "provider": "green_api", "instance": "7103000001", "api_url": gateway.uri(),
-        "token": "secret", "webhook_token": TOKEN,
-    });
-    server.asks("POST", "/api/v1/channels", Some(shop)).await;
+    add_shop(server, &gateway).await;
     let browser = signed_in(server).await;
     browser.go(&format!("{}/settings/connect", server.address)).await;
     browser.fill("input[name=name]", "bar").await;
@@ -139,11 +140,7 @@ async fn who_connects_a_number_to_a_server_that_fetches_reads_nothing_of_webhook
     let server = Server::fetching().await;
     let gateway = MockServer::start().await;
     is_now(&gateway, "authorized", json!({ "type": "alreadyLogged", "message": "" })).await;
-    let shop = json!({
-        "name": "shop", "provider": "green_api", "instance": "7103000001", "api_url": gateway.uri(),
-        "token": "secret", "webhook_token": TOKEN,
-    });
-    server.asks("POST", "/api/v1/channels", Some(shop)).await;
+    add_shop(&server, &gateway).await;
     let browser = signed_in(&server).await;
     browser.go(&format!("{}/settings/connect/shop", server.address)).await;
     browser.sees(".steps", "At Green API: switch on what Baton must hear").await;

@@ -390,8 +390,7 @@ async fn a_delivery_that_another_instance_hears_of_is_told_in_the_trace_of_the_m
     mei.writes("MSG1", "Show me condos").await;
     world.pass(3_000);
     // The one takes the message in, writes the answer and sends its first part; the other sends the rest, and hears of it.
-    let conversation = mei.conversation().await["id"].as_str().and_then(|id| id.parse().ok());
-    let conversation = conversation.expect("it has begun");
+    let conversation = mei.conversation_id().await;
     world.process().answer(conversation).await;
     assert_eq!(world.process().send(conversation).await.expect("the store answers"), sender::Outcome::Worked);
     world.process().sends_traces().await;

@@ -1,6 +1,7 @@
 //! One chat: what the contact does in it, and what people do about it.
 
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{CHANNEL, Reply, World, green_api, transcript};
 
@@ -70,6 +71,11 @@ impl Chat<'_> {
     pub(crate) async fn conversation(&self) -> Value {
         let found = self.world.get(&format!("/api/v1/conversations?chat_id={}", self.id)).await;
         found["items"][0].clone()
+    }
+
+    /// Its id.
+    pub(crate) async fn conversation_id(&self) -> Uuid {
+        self.conversation().await["id"].as_str().expect("it has begun").parse().expect("an id")
     }
 
     /// Looks until the conversation is in that mode: while the switch itself still waits to be settled.
