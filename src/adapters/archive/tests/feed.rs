@@ -211,6 +211,13 @@ async fn a_transaction_that_does_not_end_holds_the_feed_back_and_is_named() {
     database.remove(store).await;
 }
 
+/// The id that the event would have if this many more transactions had been counted.
+fn further(id: &str, transactions: i64) -> String {
+    let place: Vec<&str> = id.split('.').collect();
+    let [generation, xact, number] = place[..] else { panic!("an id of PostgreSQL, not {id}") };
+    format!("{generation}.{}.{number}", xact.parse::<i64>().expect("a number") + transactions)
+}
+
 #[tokio::test]
 async fn a_database_that_was_moved_to_another_server_goes_on_above_what_was_there() {
     let (store, database) = test_stores::postgres().await;
@@ -222,9 +229,7 @@ async fn a_database_that_was_moved_to_another_server_goes_on_above_what_was_ther
     let far = 5_000_000_000_i64;
     let moving = Statement::new("update events set xact = xact + $1").with(far);
     store.write(moving).await.expect("moved");
-    let place: Vec<&str> = told.split('.').collect();
-    let xact: i64 = place[1].parse().expect("a number");
-    let told = format!("{}.{}.{}", place[0], xact + far, place[2]);
+    let told = further(&told, far);
     keep(&store, 2).await;
 
     assert!(store.raise_xact_offset().await.expect("looks"));
@@ -246,9 +251,7 @@ async fn a_reader_who_has_read_what_a_failover_has_lost_asks_for_everything_agai
         "nothing is lost"
     );
     // What the server that is gone had counted when it told its last event.
-    let place: Vec<&str> = told.split('.').collect();
-    let xact: i64 = place[1].parse().expect("a number");
-    let ahead = format!("{}.{}.{}", place[0], xact + 5_000_000_000, place[2]);
+    let ahead = further(&told, 5_000_000_000);
     assert_eq!(store.tail(Some(&ahead), 10).await.expect("reads"), Tail::Resync(told.clone()));
     keep(&store, 2).await;
     assert_eq!(numbers(&follow(&store, &told, 1, 10).await), [2], "it goes on from there");
