@@ -159,9 +159,12 @@ impl ModeSwitch {
         let (here, version) = (receipt.conversation.id, receipt.conversation.mode.version);
         let (mut settled, mut in_flight) = (true, Vec::new());
         for id in std::iter::once(here).chain(receipt.conversation.memo.others()) {
-            let look = move |docket: &mut Docket| match id == here {
-                true => look_at_ours(docket, version),
-                false => look_in_flight(docket, docket.conversation.mode.version),
+            let look = move |docket: &mut Docket| {
+                if id == here {
+                    look_at_ours(docket, version)
+                } else {
+                    look_in_flight(docket, docket.conversation.mode.version)
+                }
             };
             match change(&*self.ledger, Key::Id(id), Need::itself(), look).await {
                 // What was switched stays switched; nothing of it leaves any more.
