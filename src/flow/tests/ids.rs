@@ -5,11 +5,13 @@ use crate::{
     domain::{
         chat::ChatId,
         message::{DeliveryReason, DeliveryState},
+        mode::Mode,
     },
     flow::{
         agenda::heard_elsewhere,
         desk::{Idempotency, NewMessage, messages},
         inbox, merge,
+        mode_switch::{self, Request},
         outbox::Settled,
         play::Play,
         provider::Arrival,
@@ -112,4 +114,19 @@ fn whom_we_hear_elsewhere_is_chased_no_more_by_what_was_there_before() {
             "{is_leaving}"
         );
     }
+}
+
+#[test]
+fn a_takeover_of_which_the_other_one_does_not_know_is_not_settled() {
+    let mut play = Play::new();
+    play.exchange("Show me condos", "Two condos.");
+    play.conversation.memo.merged.push(uuid::Uuid::now_v7());
+    let receipt = |play: &mut Play, to| {
+        let request = Request { actor: "agent:ana".to_owned(), ..Request::default() };
+        play.step(|docket, policy| mode_switch::apply(docket, policy, to, &request)).unwrap()
+    };
+    assert!(!receipt(&mut play, Mode::Human).settled, "the assistant may still write there");
+    play.conversation.memo.is_untold = false;
+    assert!(receipt(&mut play, Mode::Human).settled);
+    assert!(receipt(&mut play, Mode::Ai).settled, "whoever gives back waits for nobody");
 }
