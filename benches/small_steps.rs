@@ -14,7 +14,7 @@ use baton::{
     domain::pacing,
     flow::{
         generator::{About, Generator, Line, Offer, Progress, Request, Written},
-        onlookers::Onlookers,
+        instance::onlookers::Onlookers,
         provider::Provider,
     },
 };

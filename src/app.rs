@@ -98,16 +98,16 @@ use crate::{
     domain::time::{Time, duration},
     flow::{
         archive::Archive,
-        audit::Audit,
-        channels::Channels,
+        back_office::{
+            audit::Audit,
+            people::People,
+            registry::{Registry, Tokens},
+        },
         desk::Desk,
-        dispatch::Dispatch,
-        erase::Eraser,
+        forgetting::{erase::Eraser, retention::Retention},
+        instance::{channels::Channels, dispatch::Dispatch},
         ledger::Ledger,
         mode_switch::ModeSwitch,
-        people::People,
-        registry::{Registry, Tokens},
-        retention::Retention,
     },
 };
 

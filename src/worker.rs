@@ -18,14 +18,15 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
-use crate::domain::time::duration;
-use crate::flow::{
-    channels::Channels,
-    dispatch::Dispatch,
-    ledger::{self, Ledger, Work},
-    sender::{self, Sender},
-    tend::Tend,
-    turn::{self, Turns},
+use crate::{
+    domain::time::duration,
+    flow::{
+        instance::{channels::Channels, dispatch::Dispatch},
+        ledger::{self, Ledger, Work},
+        sender::{self, Sender},
+        tend::Tend,
+        turn::{self, Turns},
+    },
 };
 
 /// Rows of one sweep.

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     domain::time::Time,
     flow::{
-        audit::{Audit, AuditFilter, Audited},
+        back_office::audit::{Audit, AuditFilter, Audited},
         ledger::Error,
     },
 };
@@ -72,8 +72,10 @@ fn read<R: Columns>(row: &R) -> Result<Audited, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::test_stores::{NOW, TestStore, on_both_stores};
-    use crate::flow::audit::Deed;
+    use crate::{
+        adapters::test_stores::{NOW, TestStore, on_both_stores},
+        flow::back_office::audit::Deed,
+    };
 
     on_both_stores!(
         deeds_are_told_newest_first_and_by_who_did_what_when,

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     domain::time::Time,
     flow::{
-        answers::{Answered, Answers, Question},
+        generator::cached_answers::{Answered, Answers, Question},
         ledger::Error,
     },
 };

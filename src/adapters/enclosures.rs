@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     domain::time::Time,
-    flow::{enclosures::Enclosures, ledger::Error},
+    flow::{ledger::Error, media::enclosures::Enclosures},
 };
 
 #[async_trait]

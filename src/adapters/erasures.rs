@@ -15,11 +15,13 @@ use super::{
 use crate::{
     domain::{event::EventType, time::Time, turn::LetterKind},
     flow::{
-        erasures::{
-            Erasing, Erasures, MessagePage, OwnedRows, Rows, SharedMessage, TombstoneKeys, Traces, Turned,
+        forgetting::{
+            erasures::{
+                Erasing, Erasures, MessagePage, OwnedRows, Rows, SharedMessage, TombstoneKeys, Traces, Turned,
+            },
+            tombstones::Removal,
         },
         ledger::Error,
-        tombstones::Removal,
     },
 };
 

@@ -19,10 +19,12 @@ use crate::{
         time::Time,
     },
     flow::{
-        erasures::Rows,
-        expiry::{Expired, Expiry, Kind, Seen},
+        forgetting::{
+            erasures::Rows,
+            expiry::{Expired, Expiry, Kind, Seen},
+            tombstones::Removal,
+        },
         ledger::Error,
-        tombstones::Removal,
     },
 };
 

@@ -5,8 +5,8 @@ use async_trait::async_trait;
 
 use super::sql::{Statement, Store, cell};
 use crate::flow::{
+    instance::pace::{Starts, WINDOW_MS},
     ledger::Error,
-    pace::{Starts, WINDOW_MS},
 };
 
 #[async_trait]

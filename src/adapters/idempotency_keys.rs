@@ -11,8 +11,8 @@ use super::{
 use crate::{
     domain::time::Time,
     flow::{
+        back_office::idempotency_keys::{IdempotencyKeys, KeyClaim},
         desk::{Idempotency, REMEMBERED_MS},
-        idempotency_keys::{IdempotencyKeys, KeyClaim},
         ledger::Error,
     },
 };

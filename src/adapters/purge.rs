@@ -2,7 +2,7 @@
 //! one statement has time for, and on SQLite nobody else writes while one runs.
 
 use super::sql::{Bound, Engine, Statement, Store};
-use crate::flow::{ledger::Error, tombstones::Removal};
+use crate::flow::{forgetting::tombstones::Removal, ledger::Error};
 
 /// Rows removed at once.
 const PAGE: i64 = 5_000;
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::{
         adapters::test_stores::{NOW, TestStore, on_both_stores},
-        flow::people::{Agent, People, Role, Session},
+        flow::back_office::people::{Agent, People, Role, Session},
     };
 
     on_both_stores!(what_is_old_goes_page_by_page_and_the_rest_stays);

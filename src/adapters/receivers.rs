@@ -22,7 +22,7 @@ use crate::{
         endpoint::{Attempt, Trouble},
         hosts::Hosts,
     },
-    flow::receivers::{Parcel, Receivers},
+    flow::notify::receivers::{Parcel, Receivers},
 };
 
 /// A connection is up within this.

@@ -19,7 +19,7 @@ use crate::{
         sqlite::{Sqlite, folder_of},
     },
     config::{Passphrase, Settings},
-    flow::vault::Vault as _,
+    flow::back_office::vault::Vault as _,
 };
 
 /// The table whose seals nobody can enter again.

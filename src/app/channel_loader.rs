@@ -28,11 +28,13 @@ use crate::{
         time::{Time, duration},
     },
     flow::{
-        channels::{Channel, Channels},
+        back_office::{
+            registry::{self, Registry},
+            vault::Vault as _,
+        },
+        instance::channels::{Channel, Channels},
         provider::{GREEN_API, LinkCode, Provider},
-        registry::{self, Registry},
         repair,
-        vault::Vault as _,
     },
     http::ports::{self, Secret, Secrets},
 };

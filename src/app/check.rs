@@ -16,7 +16,10 @@ use super::{
 use crate::{
     adapters::{http_client::http_client, postgres::unverified_host},
     config::{AiProvider, Settings},
-    flow::{archive::Archive, dispatch::Dispatch, generator::Generator as _, registry::Registry},
+    flow::{
+        archive::Archive, back_office::registry::Registry, generator::Generator as _,
+        instance::dispatch::Dispatch,
+    },
 };
 
 /// Clocks that differ by more than this make leases hard to read.

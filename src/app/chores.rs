@@ -20,18 +20,17 @@ use super::{
 use crate::{
     domain::mode::Mode,
     flow::{
-        answers, audit,
-        brake::Brakes,
-        channel_breaker, desk,
-        erase::Eraser,
+        agenda::brake::Brakes,
+        back_office::{audit, registry::Channel},
+        desk,
+        forgetting::{erase::Eraser, retention::Retention},
+        generator::cached_answers,
+        instance::{channel_breaker, pace::Pace},
         intake::Intake,
         ledger, notify, outbox,
-        pace::Pace,
         provider::SANDBOX,
         reconcile::Reconciler,
-        registry::Channel,
         repair::{self, Repair},
-        retention::Retention,
         turn::Turns,
     },
 };
@@ -192,7 +191,7 @@ impl Chores {
         let before = now.plus_ms(-desk::REMEMBERED_MS);
         let all = [
             ("old requests were", places.forget_requests(before)),
-            ("old answers were", parts.answers.forget_answers(now.plus_ms(-answers::KEPT_MS))),
+            ("old answers were", parts.answers.forget_answers(now.plus_ms(-cached_answers::KEPT_MS))),
             ("files that no message carries were", parts.enclosures.forget_loose(before)),
             ("words that nobody sends back any more were", places.forget_echoes(now)),
             (

@@ -20,9 +20,9 @@ use crate::{
     domain::{event::EventType, mode::Reason, time::Time},
     flow::{
         archive::{Archive, EventFilter, PageOf, Recorded},
+        back_office::registry::{Channel, Registry},
         outbox,
         provider::{GREEN_API, Provider as _, Unanswered},
-        registry::{Channel, Registry},
     },
 };
 

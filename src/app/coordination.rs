@@ -16,7 +16,11 @@ use super::{parts::Parts, prefix, redis, shutdown::Shutdown};
 use crate::{
     config::Settings,
     domain::{mode::Mode, time::duration},
-    flow::{dispatch::Dispatch, ledger::Standing, onlookers, registry::Registry},
+    flow::{
+        back_office::registry::Registry,
+        instance::{dispatch::Dispatch, onlookers},
+        ledger::Standing,
+    },
 };
 
 /// A webhook's claim in the quick memory lasts this long if nobody confirms it.

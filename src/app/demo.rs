@@ -20,9 +20,9 @@ use crate::{
     },
     flow::{
         archive::{Archive, Tail},
+        back_office::people::{Agent, People, Role},
         ledger::Key,
         mode_switch::{ModeSwitch, Receipt, Request},
-        people::{Agent, People, Role},
         places::Places,
     },
     http::ports::SandboxDoor,

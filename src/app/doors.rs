@@ -13,14 +13,12 @@ use crate::{
     config::{Language, Source},
     domain::time::duration,
     flow::{
+        back_office::{people::People, sign_in::SignIn, vault},
         desk::Desk,
-        erase::Eraser,
+        forgetting::erase::Eraser,
         intake::Intake,
         mode_switch::ModeSwitch,
         notify::{AT_ONCE_IN_ALL, Notifier},
-        people::People,
-        sign_in::SignIn,
-        vault,
     },
     http::{
         auth::Auth,

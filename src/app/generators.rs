@@ -17,9 +17,9 @@ use crate::{
     },
     config::{AiProvider, Language, Secret, Settings},
     domain::time::duration,
-    flow::{
+    flow::generator::{
+        Failure, FailureKind, Generator, Progress, Request, Written,
         describer::{self, Describer},
-        generator::{Failure, FailureKind, Generator, Progress, Request, Written},
         look_ups::LookUps,
         transcriber::Transcriber,
     },
@@ -151,7 +151,7 @@ mod tests {
     use wiremock::{Mock, MockServer, ResponseTemplate, matchers::body_string_contains};
 
     use super::*;
-    use crate::{adapters::http_client::http_client, flow::describer::Picture};
+    use crate::{adapters::http_client::http_client, flow::generator::describer::Picture};
 
     #[test]
     fn voice_notes_are_listened_to_where_the_provider_can() {

@@ -77,7 +77,7 @@ mod tests {
     async fn an_instance_whose_database_is_full_is_not_ready_until_there_is_room() {
         let (sqlite, _folder) = test_stores::sqlite().await;
         let health = Health::of(Store::Sqlite(sqlite.clone()), None);
-        let ledger = sqlite.ledger(Arc::new(crate::flow::dispatch::Dispatch::default()));
+        let ledger = sqlite.ledger(Arc::new(crate::flow::instance::dispatch::Dispatch::default()));
         let keep = async || {
             let payload = Value::from("a long letter. ".repeat(10_000));
             let letter = DeadLetter { payload, ..test_stores::letter("shop", LetterKind::Webhook, NOW) };
@@ -113,7 +113,7 @@ mod tests {
         for _ in 0..readers.options().get_max_connections() {
             taken.push(readers.acquire().await.expect("a connection"));
         }
-        let ledger = store.ledger(Arc::new(crate::flow::dispatch::Dispatch::default()));
+        let ledger = store.ledger(Arc::new(crate::flow::instance::dispatch::Dispatch::default()));
         let due = ledger.due(Work::Turn, &["shop".to_owned()], 10).await.expect("looked");
         assert!(due.is_empty());
         let standings = ledger.standings(&[Held { conversation: Uuid::now_v7(), fence: 1 }], None).await;

@@ -32,10 +32,10 @@ use crate::{
     config::{AiProvider, Settings},
     domain::time::duration,
     flow::{
-        dispatch::Dispatch,
-        immediate_turn::ImmediateTurn,
+        back_office::people::{FIRST_EMAIL, People},
+        instance::dispatch::Dispatch,
         mode_switch::ModeSwitch,
-        people::{FIRST_EMAIL, People},
+        turn::immediate_turn::ImmediateTurn,
     },
     http::{self, ports::SandboxDoor},
     metrics::{self, Metrics},

@@ -8,7 +8,7 @@ use super::liveness::near;
 use crate::{
     config::Settings,
     domain::time::Time,
-    flow::{
+    flow::back_office::{
         people::{Agent, People, Role},
         sign_in::{self, fresh_link},
     },

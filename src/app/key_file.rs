@@ -142,7 +142,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::{app::vault::Vault, flow::vault::Vault as _};
+    use crate::{app::vault::Vault, flow::back_office::vault::Vault as _};
 
     #[test]
     fn a_key_is_made_once_and_one_put_in_its_place_is_seen() {

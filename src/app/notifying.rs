@@ -13,7 +13,7 @@ use super::shutdown::Shutdown;
 use crate::{
     domain::{retry, time::duration},
     flow::{
-        dispatch::Dispatch,
+        instance::dispatch::Dispatch,
         ledger::Error,
         notify::{Courier, Notifier, Round},
     },

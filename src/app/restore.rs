@@ -20,10 +20,9 @@ use crate::{
     config::{Passphrase, Settings},
     domain::time::Time,
     flow::{
-        dispatch::Dispatch,
-        registry::Token,
+        back_office::{registry::Token, vault::Vault as _},
+        instance::dispatch::Dispatch,
         restored::{self, Policies, Settled},
-        vault::Vault as _,
     },
 };
 

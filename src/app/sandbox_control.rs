@@ -13,7 +13,7 @@ use crate::{
     },
     domain::chat::ChatId,
     flow::{
-        channels::Channels,
+        instance::channels::Channels,
         intake::{Intake, Verdict},
         ledger::Error,
         provider::{Incoming, Provider as _},

@@ -20,11 +20,11 @@ use crate::{
     },
     config::Settings,
     flow::{
+        back_office::vault::Vault as _,
         clock::StoreClock,
+        forgetting::tombstones::{KEY_BYTES, Tombstones},
         ledger::{Error, Ledger, Observer},
         places::Places,
-        tombstones::{KEY_BYTES, Tombstones},
-        vault::Vault as _,
     },
 };
 

@@ -27,14 +27,16 @@ use crate::{
     },
     flow::{
         archive::{Archive, EventFilter, LetterFilter, Overview, PageOf, Window},
-        channels::{Channel, Channels},
         clock::StoreClock,
         desk::{Desk, Refusal, Who},
-        dispatch::Dispatch,
+        forgetting::tombstones::{KEY_BYTES, Tombstones},
+        instance::{
+            channels::{Channel, Channels},
+            dispatch::Dispatch,
+        },
         intake::{Intake, Verdict},
         mode_switch::ModeSwitch,
         provider::{Arrival, Incoming, Notification, Outgoing, Provider, Sent, Unanswered, Unreadable},
-        tombstones::{KEY_BYTES, Tombstones},
     },
 };
 

@@ -10,7 +10,7 @@ use super::key_file::KeyFile;
 use crate::{
     adapters::backup::Resealed,
     config::Passphrase,
-    flow::vault::{self, Vault as _},
+    flow::back_office::vault::{self, Vault as _},
 };
 
 /// Says how the rest was sealed.

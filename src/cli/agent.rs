@@ -13,7 +13,7 @@ use crate::{
     app::{self, Opened},
     config::Settings,
     domain::{event::actor, time::Time},
-    flow::{
+    flow::back_office::{
         audit::{Audited, Deed},
         people::{self, Change, Outcome, Role, password::Passwords},
         sign_in::fresh_link,

@@ -17,8 +17,8 @@ use crate::{
     domain::{chat::ChatId, event::actor},
     flow::{
         archive::Overview,
-        audit::{Audited, Deed},
-        erasures::Rows,
+        back_office::audit::{Audited, Deed},
+        forgetting::erasures::Rows,
         ledger::Error,
     },
 };

@@ -11,7 +11,7 @@ use crate::{
     app::{self, Opened},
     config::Settings,
     domain::{event::actor, time::Time},
-    flow::{
+    flow::back_office::{
         audit::{Audited, Deed},
         people,
         registry::{self, Role},

@@ -2,6 +2,8 @@
 //!
 //! In: the assistant's tool, the API, or our own message left unanswered. Out: a message owed, or a named reason why not.
 
+pub mod brake;
+
 use uuid::Uuid;
 
 use super::{

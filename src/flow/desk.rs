@@ -36,13 +36,15 @@ use self::{
 };
 use super::{
     archive::Archive,
-    channels::Channels,
-    enclosures::Enclosures,
-    endpoints::Endpoints,
-    files::{Looks, kinds},
+    instance::channels::Channels,
     intake::Intake,
     ledger::{Key, Ledger, Need, change},
+    media::{
+        enclosures::Enclosures,
+        files::{Looks, kinds},
+    },
     mode_switch::{ModeSwitch, Receipt},
+    notify::endpoints::Endpoints,
 };
 use crate::domain::{
     conversation::Status,

@@ -1,5 +1,17 @@
 //! Place: the model that writes a reply.
 
+pub(in crate::flow) mod context;
+
+pub mod tools;
+
+pub mod look_ups;
+
+pub mod cached_answers;
+
+pub mod transcriber;
+
+pub mod describer;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;

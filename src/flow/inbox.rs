@@ -2,6 +2,8 @@
 //!
 //! In: arrivals from intake. Out: ripe bursts, claimed under a lease by the instance that will answer them.
 
+pub mod flood;
+
 mod amend;
 
 mod claim;
@@ -20,8 +22,11 @@ pub use on_demand::{answer_now, leave_unread};
 use uuid::Uuid;
 
 use super::{
-    agenda, conversations, conversations::By, drafts, errands, flood, merge, office_hours, outbox,
+    agenda,
+    conversations::{self, By},
+    drafts, merge, office_hours, outbox,
     provider::Arrival,
+    reply::errands,
 };
 use crate::domain::{
     burst,

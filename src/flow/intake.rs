@@ -21,18 +21,18 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    channels::{Channel, Channels},
+    back_office::registry::Registry,
     conversations,
-    immediate_turn::ImmediateTurn,
+    forgetting::tombstones::{Removal, Tombstone, Tombstones},
     inbox::{self, Admitted},
+    instance::channels::{Channel, Channels},
     ledger::{Error, Key, Ledger, Need, change, ignore_gone},
     merge::link,
     mode_switch::ANSWER_NOW_MESSAGES,
     provider::{Amendment, Arrival, Incoming, Unreadable},
     reconcile::Copy,
-    registry::Registry,
     repair,
-    tombstones::{Removal, Tombstone, Tombstones},
+    turn::immediate_turn::ImmediateTurn,
 };
 use crate::domain::{
     chat::ChatId,

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::tombstones::{Removal, Tombstone};
+use super::forgetting::tombstones::{Removal, Tombstone};
 use crate::domain::{
     chat::ChatId,
     conversation::Opening,

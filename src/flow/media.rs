@@ -3,6 +3,10 @@
 //! In: a message, and the part wanted. Out: the file, by the link that came with the message, or by another that the
 //! provider gives once that one has expired.
 
+pub mod files;
+
+pub mod enclosures;
+
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -14,9 +18,11 @@ use uuid::Uuid;
 
 use super::{
     archive::Placed,
-    channels::Channels,
-    enclosures::Enclosures,
-    files::{Availability, File, Files, Range, Unfetched},
+    instance::channels::Channels,
+    media::{
+        enclosures::Enclosures,
+        files::{Availability, File, Files, Range, Unfetched},
+    },
 };
 use crate::domain::message::Message;
 

@@ -10,12 +10,12 @@ use uuid::Uuid;
 
 use super::{
     agenda,
-    channels::{Channel, Channels},
+    back_office::registry::{Linked, Registry},
     conversations::{self, By},
     desk,
+    instance::channels::{Channel, Channels},
     ledger::{Error, Key, Ledger, Need, change, ignore_gone},
     provider::Unanswered,
-    registry::{Linked, Registry},
 };
 use crate::domain::{
     chat::{ChatId, ChatKind},

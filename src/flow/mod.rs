@@ -8,16 +8,16 @@
 //!                                                   ◀── reconcile (echoes, statuses)
 //! ```
 //!
-//! *Steps* move things: intake, immediate_turn, poll, repair, turn, sender, mode_switch, desk, merge, tend, reconcile,
-//! restored, sign_in, media, erase, retention, notify, the breakers of model and channels, and the brake on follow-ups.
-//! *Places* are where things rest: inbox, outbox, conversations, agenda, reply, errands, drafts are rules over a docket, run
-//! inside the ledger, as are office_hours and spending; ledger, archive, registry, people, labels_and_replies,
-//! idempotency_keys, audit, enclosures, erasures, expiry, endpoints, receivers, vault, generator, look_ups, transcriber,
-//! describer, provider, files, answers and the starts of pace are traits with an adapter behind them, and places is all of
-//! them that one database is. Of one *instance*, and kept nowhere, are its dispatch with the queues, the gate before the
-//! model, the turns that are running, its channels with their rules, and the onlookers who see words as they are written. The
-//! rest is what these read and write: context and tools (what the model is told and may do), notes, tombstones, the journal,
-//! the clock, and what is measured.
+//! *Steps* move things: intake, poll, repair, turn, sender, mode_switch, desk, merge, tend, reconcile, restored, media and
+//! notify. *Places* are where things rest: inbox, outbox, conversations, agenda, reply and drafts are rules over a docket,
+//! run inside the ledger, as are office_hours and spending; ledger, archive, generator and provider are traits with an
+//! adapter behind them, and places is all of them that one database is. The journal, notes and the clock are what these read
+//! and write.
+//!
+//! What belongs to one of these is in the folder of its name: what the model hears and may do is under generator. What stands
+//! around a message's path has three folders: back_office (who works here, and for which numbers), forgetting (erasure and
+//! retention), and instance (what one process keeps for itself: its queues, the gate before the model, the turns that run,
+//! breakers, onlookers).
 
 pub mod intake;
 
@@ -27,55 +27,23 @@ pub mod repair;
 
 pub mod inbox;
 
-pub mod flood;
-
 pub mod office_hours;
 
 pub mod spending;
 
-pub mod immediate_turn;
-
 pub mod turn;
-
-mod context;
-
-pub mod tools;
 
 pub mod generator;
 
-pub mod transcriber;
-
-pub mod describer;
-
-pub mod gate;
-
-pub mod pace;
-
-pub mod breaker;
-
-pub mod model_breaker;
-
-pub mod answers;
-
 pub mod reply;
 
-mod errands;
-
 mod notes;
-
-pub mod look_ups;
 
 pub mod outbox;
 
 pub mod sender;
 
-pub mod channel_breaker;
-
 pub mod provider;
-
-pub mod enclosures;
-
-pub mod files;
 
 pub mod media;
 
@@ -91,8 +59,6 @@ pub mod merge;
 
 pub mod agenda;
 
-pub mod brake;
-
 pub mod drafts;
 
 pub mod tend;
@@ -105,53 +71,17 @@ pub mod places;
 
 pub mod archive;
 
-pub mod registry;
-
-pub mod people;
-
-pub mod sign_in;
-
-pub mod labels_and_replies;
-
-pub mod idempotency_keys;
-
-pub mod audit;
-
 pub mod restored;
-
-pub mod erasures;
-
-pub mod tombstones;
-
-pub mod erase;
-
-pub mod expiry;
-
-pub mod retention;
-
-pub mod channels;
 
 pub mod journal;
 
-pub mod endpoints;
-
-pub mod receivers;
-
 pub mod notify;
 
-pub mod vault;
+pub mod forgetting;
 
-pub mod onlookers;
+pub mod back_office;
 
-pub mod dispatch;
-
-pub mod queue;
-
-pub mod overhead;
-
-mod measure;
-
-pub mod running;
+pub mod instance;
 
 #[cfg(test)]
 pub(crate) mod play;

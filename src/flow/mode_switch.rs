@@ -5,11 +5,10 @@ use std::{sync::Arc, time::Duration};
 use uuid::Uuid;
 
 use super::{
-    channels::Channels,
     conversations::{self, By, Switched},
     desk::{self, Who},
-    dispatch::Dispatch,
     inbox,
+    instance::{channels::Channels, dispatch::Dispatch},
     ledger::{Error, Key, Ledger, Need, change},
     merge, outbox,
 };

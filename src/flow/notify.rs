@@ -4,6 +4,10 @@
 //! conversation; what is not received within a day is a dead letter, and an endpoint that receives nothing for a day is switched
 //! off.
 
+pub mod endpoints;
+
+pub mod receivers;
+
 pub mod signature;
 
 pub use signature::fresh_secret;
@@ -26,10 +30,12 @@ use uuid::Uuid;
 
 use super::{
     archive::Recorded,
-    endpoints::{Delivery, Due, Ended, Endpoints, Served},
+    back_office::vault::Vault,
     ledger::Error,
-    receivers::{Parcel, Receivers},
-    vault::Vault,
+    notify::{
+        endpoints::{Delivery, Due, Ended, Endpoints, Served},
+        receivers::{Parcel, Receivers},
+    },
 };
 use crate::domain::{
     docket::Entry,

@@ -13,7 +13,7 @@ pub use settle::{Settled, count_follow_up, give_up, sent, settle, tell_settled};
 
 use uuid::Uuid;
 
-use super::{agenda, conversations, drafts, errands, inbox, notes};
+use super::{agenda, conversations, drafts, inbox, notes, reply::errands};
 use crate::domain::{
     conversation::AttentionReason,
     docket::{Docket, Entry},

@@ -1,18 +1,22 @@
 //! Place: every trait that a database implements except the ledger, bundled for the wiring.
 
 use super::{
-    answers::Answers,
     archive::{Archive, EventFeed, Statistics, UnknownSends},
-    audit::Audit,
-    enclosures::Enclosures,
-    endpoints::Endpoints,
-    erasures::{Erasures, TombstoneKeys},
-    expiry::Expiry,
-    idempotency_keys::IdempotencyKeys,
-    labels_and_replies::LabelsAndReplies,
-    pace::Starts,
-    people::People,
-    registry::{Registry, Tokens},
+    back_office::{
+        audit::Audit,
+        idempotency_keys::IdempotencyKeys,
+        labels_and_replies::LabelsAndReplies,
+        people::People,
+        registry::{Registry, Tokens},
+    },
+    forgetting::{
+        erasures::{Erasures, TombstoneKeys},
+        expiry::Expiry,
+    },
+    generator::cached_answers::Answers,
+    instance::pace::Starts,
+    media::enclosures::Enclosures,
+    notify::endpoints::Endpoints,
     spending::Used,
 };
 

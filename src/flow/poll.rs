@@ -8,11 +8,11 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    channels::Channels,
+    back_office::registry::Registry,
+    instance::channels::Channels,
     intake::{self, Intake, Verdict},
     ledger,
     provider::{CREDENTIALS_REFUSED, Unanswered},
-    registry::Registry,
     repair,
 };
 

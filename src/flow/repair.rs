@@ -14,12 +14,12 @@ use uuid::Uuid;
 
 use super::{
     archive::Archive,
-    channels::{Channel, Channels},
+    back_office::registry::Registry,
     inbox,
+    instance::channels::{Channel, Channels},
     intake::{Intake, Verdict},
     journal, ledger, merge,
     provider::{AUTHORIZED, Arrival, Unanswered},
-    registry::Registry,
 };
 use crate::domain::{chat::ChatId, docket::Entry, event::EventType, time::Time};
 

@@ -2,6 +2,8 @@
 //!
 //! In: a turn that has begun and what the model wrote. Out: parts owed, or nothing but the turn's cost.
 
+pub(in crate::flow) mod errands;
+
 mod failure;
 
 pub use failure::{fail, is_tried_again};
@@ -11,13 +13,12 @@ use uuid::Uuid;
 
 use super::{
     agenda::{self, NewFollowUp},
-    conversations,
-    conversations::By,
-    drafts, errands,
+    conversations::{self, By},
+    drafts,
+    generator::tools::Asking,
     inbox::{self, Begun},
     notes, office_hours,
     outbox::{self, Owed},
-    tools::Asking,
 };
 use crate::domain::{
     conversation::{AttentionReason, Status},

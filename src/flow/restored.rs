@@ -147,13 +147,13 @@ mod tests {
             turn::{FollowUpState, Purpose},
         },
         flow::{
+            generator::tools::Asking,
             inbox::Claim,
             outbox::Claim as Send,
             play::Play,
             provider::Arrival,
             reconcile::{Copy, Matched},
             reply::Answer,
-            tools::Asking,
         },
     };
 

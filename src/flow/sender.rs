@@ -14,16 +14,18 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
-    channel_breaker::ChannelBreaker,
-    channels::{Channel, Channels},
-    dispatch::Dispatch,
-    enclosures::Enclosures,
+    back_office::registry::Registry,
+    instance::{
+        channel_breaker::ChannelBreaker,
+        channels::{Channel, Channels},
+        dispatch::Dispatch,
+        measure::seconds,
+    },
     journal,
     ledger::{self, Key, Ledger, Need, change, ignore_gone, insist},
-    measure::seconds,
+    media::enclosures::Enclosures,
     outbox::{self, BEGIN_WITHIN_MS, Claim, Settled},
     provider::{CREDENTIALS_REFUSED, Outgoing, OutgoingFile, Sent, boot_time},
-    registry::Registry,
     repair,
 };
 use crate::domain::{

@@ -11,14 +11,13 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
-    channels::Channels,
+    back_office::registry::Registry,
     conversations,
-    dispatch::Dispatch,
+    instance::{channels::Channels, dispatch::Dispatch},
     ledger::{self, Held, Key, Ledger, Need, Standing, change, ignore_gone},
     merge::{self, merge},
     mode_switch::ANSWER_NOW_MESSAGES,
     reconcile,
-    registry::Registry,
 };
 use crate::domain::{chat::ChatId, docket::Docket, time::Time};
 

@@ -3,6 +3,8 @@
 //! In: conversations whose burst is ripe, or whose follow-up is to be written. Out: parts owed, or the turn's end
 //! under its name. No connection and no transaction stays open while the model works.
 
+pub mod immediate_turn;
+
 mod lock;
 
 mod perceiving;
@@ -29,19 +31,23 @@ use writing::{Unwritten, Words};
 
 use super::{
     agenda,
-    answers::{self, Answered, Answers},
     archive::Archive,
-    channels::{Channel, Channels},
-    context,
-    dispatch::Dispatch,
-    gate::Gate,
-    generator::{Failure, FailureKind, Generator, Request},
+    generator::{
+        Failure, FailureKind, Generator, Request,
+        cached_answers::{self, Answered, Answers},
+        context,
+        look_ups::LookUps,
+    },
     inbox::{self, Begun, Claim, Claimant},
+    instance::{
+        channels::{Channel, Channels},
+        dispatch::Dispatch,
+        gate::Gate,
+        measure::{Stopwatch, seconds},
+        model_breaker::ModelBreaker,
+        pace::Pace,
+    },
     ledger::{self, Key, Ledger, Need, change, insist},
-    look_ups::LookUps,
-    measure::{Stopwatch, seconds},
-    model_breaker::ModelBreaker,
-    pace::Pace,
     reply::{Answer, Cost, Discarded, TurnEnd},
     sender::Sender,
 };
@@ -274,7 +280,7 @@ impl Turns {
         };
         let asked_at = (self.clock)();
         let is_alone = request.lines.len() == 1 && !self.generator.knows_who_asks(&request.channel);
-        let stands_alone = answers::stands_alone(&request.lines);
+        let stands_alone = cached_answers::stands_alone(&request.lines);
         let mut cost = Cost::default();
         let written = tokio::select! {
             biased;
@@ -296,7 +302,7 @@ impl Turns {
                 // In a box, as all that comes after the model: a task is as large as its largest step, and many wait here.
                 let ended = Box::pin(self.commit(channel, begun, answer)).await;
                 if let (Ok(Ended { committed: TurnEnd::Owed, .. }), Some(answered)) = (&ended, answered) {
-                    answers::remember(&*self.answers, &answered).await;
+                    cached_answers::remember(&*self.answers, &answered).await;
                 }
                 if !is_drafted {
                     // What the model took is not ours; what comes before and after it is.
@@ -308,7 +314,7 @@ impl Turns {
                 if stands_alone
                     && self.breaker.is_open()
                     && let Some(answer) =
-                        answers::recall(&*self.answers, channel, &begun, (self.clock)()).await
+                        cached_answers::recall(&*self.answers, channel, &begun, (self.clock)()).await
                 {
                     return Box::pin(self.commit(channel, begun, Answer { cost, ..answer })).await;
                 }

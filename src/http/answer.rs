@@ -13,7 +13,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use crate::flow::files::Piece;
+use crate::flow::media::files::Piece;
 
 /// An answer.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ use self::caller::Credential;
 use super::problem::Problem;
 use crate::{
     domain::time::Time,
-    flow::{
+    flow::back_office::{
         people::{People, Session, hash_of},
         registry::{Role, Tokens},
         sign_in::{IDLE_MS, RENEWED_MS},

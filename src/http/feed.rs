@@ -21,11 +21,13 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{answer::to_json, wire::Event};
-use crate::domain::{event::EventType, time::duration};
-use crate::flow::{
-    archive::{EventFeed, HeldBack, Recorded, Tail},
-    endpoints::Endpoints,
-    ledger::Error,
+use crate::{
+    domain::{event::EventType, time::duration},
+    flow::{
+        archive::{EventFeed, HeldBack, Recorded, Tail},
+        ledger::Error,
+        notify::endpoints::Endpoints,
+    },
 };
 
 /// What a lost nudge delays.

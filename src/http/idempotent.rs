@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use super::{answer::Answer, doors::Doors, problem::Problem};
-use crate::flow::{desk::Idempotency, idempotency_keys::KeyClaim};
+use crate::flow::{back_office::idempotency_keys::KeyClaim, desk::Idempotency};
 
 /// A request that has not ended by then has died. Nothing behind a route takes this long.
 const TTL_MS: i64 = 60_000;

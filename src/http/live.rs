@@ -25,8 +25,8 @@ use crate::{
     domain::{docket::Typing, time::Time, turn::TurnState},
     flow::{
         archive::{Archive, Overview, Window},
+        instance::onlookers::{Generation, News, Person, Presence, Scene, Watch},
         ledger::Error,
-        onlookers::{Generation, News, Person, Presence, Scene, Watch},
     },
 };
 

@@ -9,7 +9,10 @@ use uuid::Uuid;
 use super::auth::REMEMBERED;
 use crate::{
     domain::message::Message,
-    flow::{files::Availability, media::Fetching, people::People},
+    flow::{
+        back_office::people::People,
+        media::{Fetching, files::Availability},
+    },
 };
 
 /// All of them, at one moment.

@@ -25,8 +25,7 @@ use crate::{
     flow::{
         agenda::NewFollowUp,
         desk::{self, Approval, Idempotency, NewMessage, Patch, Posted, Refusal, Who},
-        erase,
-        erasures::Rows,
+        forgetting::{erase, erasures::Rows},
         intake::{self, Verdict},
         ledger::{Error, Key},
         mode_switch::{self, Receipt},

@@ -16,7 +16,13 @@ use actix_web::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::flow::{desk::Refusal, files::Unfetched, ledger, mode_switch, people::password, sign_in};
+use crate::flow::{
+    back_office::{people::password, sign_in},
+    desk::Refusal,
+    ledger,
+    media::files::Unfetched,
+    mode_switch,
+};
 
 /// Seconds after which a client should try again.
 const RETRY_AFTER_SECONDS: i64 = 2;

@@ -2,7 +2,7 @@
 
 use baton::{
     domain::{chat::ChatId, policy::Groups, tool::Tool},
-    flow::{erasures::Rows, generator::FailureKind},
+    flow::{forgetting::erasures::Rows, generator::FailureKind},
 };
 use serde_json::{Value, json};
 

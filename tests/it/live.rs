@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use baton::flow::onlookers;
+use baton::flow::instance::onlookers;
 use execution::{
     broadcast::{self, Broadcast},
     redis_server::Server,

@@ -1,6 +1,6 @@
 //! People who are signed in, over real stores: from the first link to what a contact's conversation shows of them.
 
-use baton::flow::sign_in::begin;
+use baton::flow::back_office::sign_in::begin;
 use serde_json::{Value, json};
 
 use crate::world::{Reply, World, answered, on_both_stores};

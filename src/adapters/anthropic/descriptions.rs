@@ -7,9 +7,9 @@ use serde_json::json;
 use super::{Events, server};
 use crate::{
     adapters::model_server::{Invalid, Server, Settings},
-    flow::{
+    flow::generator::{
+        Failure,
         describer::{Describer, Picture},
-        generator::Failure,
     },
 };
 

@@ -27,7 +27,7 @@ use crate::{
         docket::{ChannelStanding, Clocks, Loaded},
         time::Time,
     },
-    flow::{ledger::Key, provider::boot_time, tombstones::Removal},
+    flow::{forgetting::tombstones::Removal, ledger::Key, provider::boot_time},
 };
 
 /// What became of one step.

@@ -11,7 +11,7 @@ use super::{Dialect, Op, Transaction, text};
 use crate::{
     adapters::rows::Field as _,
     domain::time::Time,
-    flow::tombstones::{Removal, Tombstone},
+    flow::forgetting::tombstones::{Removal, Tombstone},
 };
 
 /// One of them, as statements take it.

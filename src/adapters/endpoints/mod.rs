@@ -30,8 +30,8 @@ use crate::{
     },
     flow::{
         archive::{Page, PageOf},
-        endpoints::{Change, Delivery, Due, ENDPOINTS_MAX, Ended, Endpoints, Served, Summary},
         ledger::Error,
+        notify::endpoints::{Change, Delivery, Due, ENDPOINTS_MAX, Ended, Endpoints, Served, Summary},
     },
 };
 

@@ -7,7 +7,7 @@ use crate::{
         sql::{Engine, cell, texts},
     },
     domain::endpoint::Endpoint,
-    flow::{endpoints::Delivery, ledger::Error},
+    flow::{ledger::Error, notify::endpoints::Delivery},
 };
 
 /// What to select of an endpoint.

@@ -11,7 +11,7 @@ use crate::{
         endpoint::{DEAD_LETTERED, DeliveryState, DisabledReason, ENDPOINT, Fate},
         event::{EventType, actor},
     },
-    flow::endpoints::{Delivery, Due, Ended},
+    flow::notify::endpoints::{Delivery, Due, Ended},
 };
 
 /// All of them. The first finds out whether the delivery still waits.

@@ -13,7 +13,7 @@ use crate::{
     },
     flow::{
         archive::{Archive, EventFilter, LetterFilter, Statistics},
-        erasures::{Erasing, Erasures, Rows},
+        forgetting::erasures::{Erasing, Erasures, Rows},
         ledger::Error,
     },
 };

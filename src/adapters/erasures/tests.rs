@@ -19,9 +19,11 @@ use crate::{
         turn::{DeadLetter, FollowUpState, LetterKind},
     },
     flow::{
-        answers::{Answered, Answers as _, Question},
-        erasures::{Erasing, Erasures, OwnedRows, TombstoneKeys, Turned},
-        expiry::Expiry as _,
+        forgetting::{
+            erasures::{Erasing, Erasures, OwnedRows, TombstoneKeys, Turned},
+            expiry::Expiry as _,
+        },
+        generator::cached_answers::{Answered, Answers as _, Question},
         ledger::{Key, Need, change},
     },
 };

@@ -19,7 +19,7 @@ use crate::{
         time::Time,
         turn::{DeadLetter, FollowUp, FollowUpState, LetterKind},
     },
-    flow::{
+    flow::forgetting::{
         erasures::Rows,
         expiry::{Expired, Expiry, Kind},
     },

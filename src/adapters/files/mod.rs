@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     domain::hosts::Hosts,
-    flow::files::{File, Files, Range, Unfetched, kinds::FIRST_BYTES},
+    flow::media::files::{File, Files, Range, Unfetched, kinds::FIRST_BYTES},
 };
 
 /// One hop for a signed link, and a few to spare.

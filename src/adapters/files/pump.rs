@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::{Limits, failed};
-use crate::flow::files::{Looks, Piece, Unfetched, kinds::FIRST_BYTES};
+use crate::flow::media::files::{Looks, Piece, Unfetched, kinds::FIRST_BYTES};
 
 /// A file on its way.
 pub(super) struct Pump {

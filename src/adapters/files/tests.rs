@@ -11,7 +11,7 @@ use wiremock::{
 };
 
 use super::*;
-use crate::flow::files::{Looks, Piece};
+use crate::flow::media::files::{Looks, Piece};
 
 /// A limit for what does not come, however long one waits.
 const SHORT: Duration = Duration::from_millis(50);

@@ -19,7 +19,7 @@ use crate::{
         label::{Label, fold},
     },
     flow::{
-        labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
+        back_office::labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
         ledger::Error,
     },
 };

@@ -11,7 +11,7 @@ use crate::{
     },
     flow::{
         archive::{Archive, ConversationFilter, PageOf},
-        labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
+        back_office::labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
         ledger::{Key, Need, change},
     },
 };

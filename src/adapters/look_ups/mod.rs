@@ -14,8 +14,10 @@ use super::model_server::{Server, Settings, failed, said, signed};
 use crate::{
     domain::tool::Tool,
     flow::{
-        generator::{Failure, FailureKind},
-        look_ups::{LookUps, Question},
+        generator::{
+            Failure, FailureKind,
+            look_ups::{LookUps, Question},
+        },
         notify::signature::Key,
     },
 };

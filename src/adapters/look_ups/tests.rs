@@ -12,7 +12,7 @@ use super::*;
 use crate::{
     adapters::model_server::fake::{Act, LONG, SECRET, client, head, order_status, piece, serve},
     domain::{tool::LookUp, turn::Purpose},
-    flow::{generator::About, tools::Asking},
+    flow::generator::{About, tools::Asking},
 };
 
 /// That of Standard Webhooks' own example.

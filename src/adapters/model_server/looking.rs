@@ -17,9 +17,9 @@ use super::{
     Invalid, Settings,
     fake::{Act, LONG, SECRET, SHORT, client, serve},
 };
-use crate::flow::{
+use crate::flow::generator::{
+    Failure, FailureKind,
     describer::{Describer, Picture},
-    generator::{Failure, FailureKind},
 };
 
 /// A protocol that shows pictures to a server.

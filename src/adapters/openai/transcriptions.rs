@@ -11,10 +11,7 @@ use serde::Deserialize;
 use super::headers;
 use crate::{
     adapters::model_server::{Invalid, Server, Settings, failed, said, unreadable},
-    flow::{
-        generator::{Failure, FailureKind},
-        transcriber::Transcriber,
-    },
+    flow::generator::{Failure, FailureKind, transcriber::Transcriber},
 };
 
 /// Servers go by the ending of its name; what the gateway calls a voice note is always this.

@@ -16,8 +16,8 @@ use super::{
 use crate::{
     domain::time::Time,
     flow::{
+        back_office::people::{Agent, Change, Link, Outcome, People, Role, Session, folded},
         ledger::Error,
-        people::{Agent, Change, Link, Outcome, People, Role, Session, folded},
     },
 };
 

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::{
     adapters::test_stores::{NOW, TestStore, on_both_stores},
     domain::time::Time,
-    flow::people::{Agent, Change, Link, Outcome, People, Role, Session},
+    flow::back_office::people::{Agent, Change, Link, Outcome, People, Role, Session},
 };
 
 on_both_stores!(

@@ -22,10 +22,9 @@ use crate::{
         time::Time,
     },
     flow::{
+        back_office::registry::{Channel, Linked, Registry, Token, Tokens},
         ledger::Error,
-        poll,
-        registry::{Channel, Linked, Registry, Token, Tokens},
-        repair, restored,
+        poll, repair, restored,
     },
 };
 

@@ -19,9 +19,9 @@ use crate::{
     },
     flow::{
         archive::{Archive, EventFilter, PageOf, Recorded},
+        back_office::registry::{Channel, Linked, Registry, Role, Token, Tokens},
         ledger::Error,
         poll,
-        registry::{Channel, Linked, Registry, Role, Token, Tokens},
     },
 };
 

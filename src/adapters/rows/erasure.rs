@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{Json, table};
 use crate::{
     domain::{chat::ChatId, docket::Erasure, time::Time},
-    flow::tombstones::Removal,
+    flow::forgetting::tombstones::Removal,
 };
 
 table! {

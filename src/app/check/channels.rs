@@ -19,9 +19,9 @@ use crate::{
     config::{Receive, Settings},
     domain::time::duration,
     flow::{
+        back_office::registry::{Channel, Registry},
         outbox,
         provider::{GREEN_API, Provider as _, Unanswered},
-        registry::{Channel, Registry},
     },
 };
 

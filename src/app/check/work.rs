@@ -6,9 +6,9 @@ use crate::{
     domain::{conversation::Status, mode::Mode, time::Time},
     flow::{
         archive::{Archive, ConversationFilter, Overview, PageOf},
+        back_office::registry::Channel,
         ledger::Error,
         provider::SANDBOX,
-        registry::Channel,
     },
 };
 

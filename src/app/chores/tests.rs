@@ -22,8 +22,7 @@ use crate::{
     config::Settings,
     domain::{chat::ChatId, time::Time},
     flow::{
-        channels,
-        dispatch::Dispatch,
+        instance::{channels, dispatch::Dispatch},
         provider::{Arrival, Incoming, Notification, Outgoing, Provider, Sent, Unanswered, Unreadable},
     },
 };

@@ -34,7 +34,9 @@ use crate::{
     },
     flow::{
         archive::{Archive, LetterFilter, PageOf, Window},
-        channels::{self, Channels},
+        back_office::registry::{self, Registry},
+        forgetting::tombstones::{KEY_BYTES, Tombstones},
+        instance::channels::{self, Channels},
         intake::{Intake, Verdict},
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         poll::{PollError, Polled, Poller},
@@ -42,10 +44,8 @@ use crate::{
             Arrival, CREDENTIALS_REFUSED, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace,
             Unanswered, Unreadable,
         },
-        registry::{self, Registry},
         repair::{self, Repair},
         restored,
-        tombstones::{KEY_BYTES, Tombstones},
     },
 };
 

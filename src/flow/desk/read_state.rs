@@ -16,7 +16,7 @@ use crate::{
         policy::ReadReceipts,
     },
     flow::{
-        channels::Channel,
+        instance::channels::Channel,
         ledger::{Key, Need, change},
     },
 };

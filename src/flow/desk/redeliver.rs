@@ -11,7 +11,7 @@ use crate::{
         event::EventType,
         turn::{DeadLetter, LetterKind, LetterState},
     },
-    flow::endpoints::Delivery,
+    flow::notify::endpoints::Delivery,
 };
 
 impl Desk {

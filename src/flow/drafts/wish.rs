@@ -17,7 +17,7 @@ use crate::{
         time::Time,
         turn::{Purpose, Turn, TurnState},
     },
-    flow::{conversations, flood},
+    flow::{conversations, inbox::flood},
 };
 
 /// Whether a turn is writing a draft.

@@ -4,7 +4,7 @@
 
 use uuid::Uuid;
 
-use super::{BURST_READ_MAX, NOTICE_EVERY_MS};
+use super::{BURST_READ_MAX, NOTICE_EVERY_MS, flood};
 use crate::{
     domain::{
         burst,
@@ -19,7 +19,10 @@ use crate::{
         time::Time,
         turn::{Purpose, Turn, TurnState},
     },
-    flow::{conversations, conversations::By, drafts, flood, office_hours, outbox, spending},
+    flow::{
+        conversations::{self, By},
+        drafts, office_hours, outbox, spending,
+    },
 };
 
 /// Who wants to answer.

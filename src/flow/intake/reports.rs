@@ -13,8 +13,8 @@ use crate::{
         turn::{LetterKind, LetterState},
     },
     flow::{
-        channels::Channel,
         inbox,
+        instance::channels::Channel,
         ledger::{Error, change},
         merge,
         provider::{Amendment, Arrival, Status},

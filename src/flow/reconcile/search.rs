@@ -23,11 +23,11 @@ use crate::{
     },
     flow::{
         archive::{Archive, EventFilter, PageOf, Placed, UnknownSends},
-        channels::{Channel, Channels},
+        back_office::registry::Registry,
+        instance::channels::{Channel, Channels},
         ledger::{self, Key, Ledger, Need, change, ignore_gone},
         outbox,
         provider::{AUTHORIZED, LookUp, Trace},
-        registry::Registry,
     },
 };
 

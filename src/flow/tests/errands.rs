@@ -7,12 +7,12 @@ use crate::{
     domain::{event::EventType as E, message::DeliveryState as S, mode::Mode, tool::Errand},
     flow::{
         agenda::NewFollowUp,
+        generator::tools::Asking,
         inbox::{self, Begun},
         outbox::{self, Claim, Settled},
         play::Play,
         provider::Amendment,
         reply::{Answer, TurnEnd},
-        tools::Asking,
     },
 };
 

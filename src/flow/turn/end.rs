@@ -10,9 +10,9 @@ use super::Turns;
 use crate::{
     domain::{docket::Docket, pacing, turn::Purpose},
     flow::{
-        channels::Channel,
         generator::Failure,
         inbox::Begun,
+        instance::channels::Channel,
         ledger::{self, Key, Need, insist},
         outbox,
         reply::{self, Answer, Cost, Discarded, TurnEnd},

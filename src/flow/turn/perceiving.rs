@@ -25,15 +25,19 @@ use crate::{
     },
     flow::{
         archive::Placed,
-        channels::Channel,
-        describer::{Describer, PICTURE_MAX_BYTES, Picture},
-        files::{File, Piece, Unfetched},
-        generator::{Failure, FailureKind},
+        generator::{
+            Failure, FailureKind,
+            describer::{Describer, PICTURE_MAX_BYTES, Picture},
+            transcriber::{SOUND_MAX_BYTES, Transcriber},
+        },
         inbox::Begun,
+        instance::channels::Channel,
         ledger::{self, Key, insist},
-        media::Fetching,
+        media::{
+            Fetching,
+            files::{File, Piece, Unfetched},
+        },
         reply,
-        transcriber::{SOUND_MAX_BYTES, Transcriber},
     },
 };
 

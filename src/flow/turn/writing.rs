@@ -13,18 +13,21 @@ use super::Turns;
 use crate::{
     domain::{lane::Lane, time::Time, turn::Purpose},
     flow::{
-        channels::Channel,
-        context,
-        gate::Slot,
-        generator::{About, Failure, FailureKind, Line, Offer, Progress, Request, ToolCall, Written},
+        generator::{
+            About, Failure, FailureKind, Line, Offer, Progress, Request, ToolCall, Written, context,
+            look_ups::Question,
+            tools::{Asked, Asking, Gave, Understood, ends_a_turn, understand},
+        },
         inbox::Begun,
-        look_ups::Question,
-        measure::{Gauge, seconds},
+        instance::{
+            channels::Channel,
+            gate::Slot,
+            measure::{Gauge, seconds},
+            onlookers::Writing,
+            running::Guard,
+        },
         office_hours,
-        onlookers::Writing,
         reply::{Answer, Cost},
-        running::Guard,
-        tools::{Asked, Asking, Gave, Understood, ends_a_turn, understand},
     },
 };
 

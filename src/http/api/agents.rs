@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{Answered, page_of, shown, tokens};
 use crate::{
-    flow::{
+    flow::back_office::{
         audit::Deed,
         people::{self, Outcome},
         registry::Role,

@@ -10,7 +10,7 @@ use super::Answered;
 use crate::{
     flow::{
         archive::Page,
-        audit::{AuditFilter, Audited},
+        back_office::audit::{AuditFilter, Audited},
     },
     http::{
         answer::Answer,

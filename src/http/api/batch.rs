@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     domain::mode::Mode,
-    flow::{archive::Overview, desk::Patch, ledger::Key, mode_switch, people::Agent},
+    flow::{archive::Overview, back_office::people::Agent, desk::Patch, ledger::Key, mode_switch},
     http::{
         answer::Answer,
         auth::Caller,

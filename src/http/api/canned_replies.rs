@@ -16,9 +16,11 @@ use crate::{
         label::fold,
     },
     flow::{
+        back_office::{
+            labels_and_replies::{ChangeOutcome, ReplyChange},
+            registry::Role,
+        },
         desk::TEXT_MAX,
-        labels_and_replies::{ChangeOutcome, ReplyChange},
-        registry::Role,
     },
     http::{
         answer::Answer,

@@ -8,7 +8,10 @@ use utoipa::ToSchema;
 use super::{Answered, gateways, page_of, shown, tokens::new_secret};
 use crate::{
     domain::{docket::Entry, event::EventType},
-    flow::{audit::Deed, provider::GREEN_API, registry},
+    flow::{
+        back_office::{audit::Deed, registry},
+        provider::GREEN_API,
+    },
     http::{
         answer::Answer,
         auth::Caller,

@@ -10,10 +10,9 @@ use crate::{
     domain::{conversation::Status, label::fold},
     flow::{
         archive::{self, ConversationFilter, Group, Overview, Sort},
-        audit::Deed,
+        back_office::{audit::Deed, people::Agent},
         desk::Patch,
         ledger::Error,
-        people::Agent,
     },
     http::{
         answer::Answer,

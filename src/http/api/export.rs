@@ -13,8 +13,8 @@ use super::{Answered, seen};
 use crate::{
     flow::{
         archive::{Exchanged, MessageFilter, Page, PageOf},
-        audit::Deed,
-        files::Piece,
+        back_office::audit::Deed,
+        media::files::Piece,
     },
     http::{
         answer::{Answer, to_json},

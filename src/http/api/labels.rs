@@ -14,7 +14,7 @@ use crate::{
         event::EventType,
         label::{self, LABELS_MAX, Labelling, fold},
     },
-    flow::labels_and_replies::{ChangeOutcome, LabelChange},
+    flow::back_office::labels_and_replies::{ChangeOutcome, LabelChange},
     http::{
         answer::Answer,
         auth::Caller,

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::{Answered, seen};
 use crate::{
     domain::event::actor,
-    flow::onlookers::Person,
+    flow::instance::onlookers::Person,
     http::{
         answer::Answer,
         auth::Caller,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::{Answered, agents};
 use crate::{
-    flow::{
+    flow::back_office::{
         audit::Deed,
         people::{self, Outcome},
         sign_in::Refusal,

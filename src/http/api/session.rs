@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::{Answered, me};
 use crate::{
     domain::event::actor,
-    flow::{
+    flow::back_office::{
         audit::{Audited, Deed},
         people::{EMAIL_MAX, PASSWORD_MAX},
         sign_in::{Refusal, SignedIn},

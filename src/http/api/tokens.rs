@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{Answered, page_of};
 use crate::{
-    flow::{audit::Deed, people, registry},
+    flow::back_office::{audit::Deed, people, registry},
     http::{
         answer::Answer,
         auth::Caller,

@@ -13,9 +13,11 @@ use crate::{
         event::EventType,
     },
     flow::{
-        audit::Deed,
-        endpoints::{self, Delivery, ENDPOINTS_MAX, Summary},
-        notify,
+        back_office::audit::Deed,
+        notify::{
+            self,
+            endpoints::{self, Delivery, ENDPOINTS_MAX, Summary},
+        },
     },
     http::{
         answer::Answer,

@@ -8,9 +8,11 @@ use uuid::Uuid;
 use crate::{
     domain::{event::actor, message::Origin},
     flow::{
+        back_office::{
+            people::{self, Agent},
+            registry::{Role, Token},
+        },
         desk::Who,
-        people::{self, Agent},
-        registry::{Role, Token},
     },
     http::problem::Problem,
 };

@@ -9,7 +9,7 @@ use actix_web::{FromRequest, HttpRequest, dev::Payload, http::Method, web::Data}
 use percent_encoding::percent_decode_str;
 
 use crate::{
-    flow::{desk::Idempotency, files::Range},
+    flow::{desk::Idempotency, media::files::Range},
     http::{auth::Caller, doors::Doors, problem::Problem},
 };
 

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::{ADMIN, NOW, World, fakes, request};
 use crate::{
     domain::time::Time,
-    flow::{
+    flow::back_office::{
         people::hash_of,
         registry::{Role, Token},
     },

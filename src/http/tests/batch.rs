@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{World, fakes, idempotent::under_key};
-use crate::flow::{desk::Refusal, registry::Role};
+use crate::flow::{back_office::registry::Role, desk::Refusal};
 
 const BATCH: &str = "/api/v1/conversations/batch";
 

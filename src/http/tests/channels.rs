@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{ADMIN, NOW, World};
 use crate::{
     domain::brake::Latched,
-    flow::{provider::LinkCode, registry::Role},
+    flow::{back_office::registry::Role, provider::LinkCode},
     http::ports::{Secrets, Setting},
 };
 

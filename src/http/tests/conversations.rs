@@ -13,8 +13,8 @@ use crate::{
     },
     flow::{
         archive::{Overview, Placed, Said},
+        back_office::registry::Role,
         desk::Refusal,
-        registry::Role,
     },
     http::ports::Secret,
 };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{ADMIN, World, auth::token, fakes, request};
-use crate::flow::{archive::Placed, registry::Role};
+use crate::flow::{archive::Placed, back_office::registry::Role};
 
 const PATH: &str = "/api/v1/export/messages.csv";
 

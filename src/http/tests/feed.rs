@@ -13,8 +13,10 @@ use crate::{
     domain::event::EventType as E,
     flow::{
         archive::HeldBack,
-        people::hash_of,
-        registry::{Role, Token},
+        back_office::{
+            people::hash_of,
+            registry::{Role, Token},
+        },
     },
 };
 

@@ -7,8 +7,8 @@ use super::{World, fakes};
 use crate::{
     flow::{
         archive::{EventFeed as _, Tail},
+        back_office::registry::Role,
         notify::Bodies as _,
-        registry::Role,
     },
     http::{feed::Frame, ports::Secret, webhook_body::WebhookBodies},
 };

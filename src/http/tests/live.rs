@@ -19,9 +19,11 @@ use crate::{
     },
     flow::{
         archive::{Overview, Placed},
-        onlookers::Writing,
-        people::hash_of,
-        registry::{Role, Token},
+        back_office::{
+            people::hash_of,
+            registry::{Role, Token},
+        },
+        instance::onlookers::Writing,
     },
 };
 

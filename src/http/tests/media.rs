@@ -9,9 +9,11 @@ use crate::{
     },
     flow::{
         archive::Placed,
-        files::Unfetched,
-        people::hash_of,
-        registry::{Role, Token},
+        back_office::{
+            people::hash_of,
+            registry::{Role, Token},
+        },
+        media::files::Unfetched,
     },
 };
 

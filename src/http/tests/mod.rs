@@ -74,12 +74,14 @@ use super::{
 use crate::{
     domain::time::Time,
     flow::{
+        back_office::{
+            people::hash_of,
+            registry::{Role, Token},
+            sign_in::SignIn,
+        },
+        instance::onlookers::Onlookers,
         media::Fetching,
         notify::Notifier,
-        onlookers::Onlookers,
-        people::hash_of,
-        registry::{Role, Token},
-        sign_in::SignIn,
     },
 };
 

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{ADMIN, Reply, World, fakes, request, sign_in::Browser};
 use crate::{
     domain::message::Message,
-    flow::{archive::Placed, registry},
+    flow::{archive::Placed, back_office::registry},
     http::ports::Secret,
 };
 

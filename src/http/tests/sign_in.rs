@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{ADMIN, Reply, World, fakes, pass, request};
 use crate::{
     domain::event::EventType,
-    flow::{
+    flow::back_office::{
         people::FIRST_EMAIL,
         sign_in::{IDLE_MS, LINK_MS, RENEWED_MS, begin},
     },

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     domain::turn::{DeadLetter, LetterKind, LetterState},
-    flow::endpoints::Delivery,
+    flow::notify::endpoints::Delivery,
 };
 
 const PATH: &str = "/api/v1/webhook-endpoints";

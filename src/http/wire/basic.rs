@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     domain::{time::Time, words::Vocabulary},
-    flow::registry::Role,
+    flow::back_office::registry::Role,
 };
 
 /// Reads a string by `FromStr` of another type.
@@ -142,7 +142,9 @@ pub(crate) mod vocabulary {
             turn::{FollowUpState, LetterKind, LetterState, Purpose, TurnState},
         },
         flow::{
-            audit::Deed, files::Availability, onlookers::Presence, people::Role as AgentRole, registry::Role,
+            back_office::{audit::Deed, people::Role as AgentRole, registry::Role},
+            instance::onlookers::Presence,
+            media::files::Availability,
         },
         http::ports::LinkState,
     };

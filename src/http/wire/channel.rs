@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     domain::brake::Latched,
-    flow::{provider::LinkCode, registry},
+    flow::{back_office::registry, provider::LinkCode},
     http::ports::LinkState,
 };
 

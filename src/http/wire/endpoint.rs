@@ -7,7 +7,7 @@ use super::{
     At, DisabledReasonWord, EndpointStateWord, EventWord, Id, WebhookDeliveryStateWord, WebhookTroubleWord,
     basic::Word,
 };
-use crate::flow::endpoints::{self, Summary};
+use crate::flow::notify::endpoints::{self, Summary};
 
 /// What stands for all types of events.
 pub(crate) const ALL_EVENTS: &str = "*";

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{At, Id, PresenceWord, TurnStateWord, basic::Word};
 use crate::{
     domain::{docket, turn::TurnState},
-    flow::onlookers,
+    flow::instance::onlookers,
 };
 
 /// Words that are being written.

@@ -17,7 +17,7 @@ use crate::{
         message::{self, DeliveryState, Kind},
         reaction,
     },
-    flow::{desk, files::Availability},
+    flow::{desk, media::files::Availability},
     http::names::Names,
 };
 

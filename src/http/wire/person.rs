@@ -11,7 +11,7 @@ use super::{
     AgentRoleWord, At, Id, RoleWord,
     basic::{Seen, Word},
 };
-use crate::{flow::people, http::auth::Caller};
+use crate::{flow::back_office::people, http::auth::Caller};
 
 /// JSON that is kept and given back as it came.
 #[derive(Debug, Serialize, Deserialize)]

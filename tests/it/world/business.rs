@@ -9,8 +9,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use baton::flow::{
-    generator::{Failure, FailureKind},
+use baton::flow::generator::{
+    Failure, FailureKind,
     look_ups::{LookUps, Question},
 };
 use serde_json::Value;

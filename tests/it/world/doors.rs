@@ -6,8 +6,13 @@ use async_trait::async_trait;
 use baton::{
     adapters::receivers::Outward,
     flow::{
-        channels::Channels, desk::Desk, erase::Eraser, intake::Intake, notify::Notifier, provider::LinkCode,
-        registry::Registry, sign_in::SignIn, vault::Vault,
+        back_office::{registry::Registry, sign_in::SignIn, vault::Vault},
+        desk::Desk,
+        forgetting::erase::Eraser,
+        instance::channels::Channels,
+        intake::Intake,
+        notify::Notifier,
+        provider::LinkCode,
     },
     http::{
         auth::Auth,

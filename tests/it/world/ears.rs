@@ -3,10 +3,7 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use baton::flow::{
-    generator::{Failure, FailureKind},
-    transcriber::Transcriber,
-};
+use baton::flow::generator::{Failure, FailureKind, transcriber::Transcriber};
 use bytes::Bytes;
 
 use super::Hold;

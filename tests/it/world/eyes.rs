@@ -6,9 +6,9 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use baton::flow::{
+use baton::flow::generator::{
+    Failure, FailureKind,
     describer::{Describer, Picture},
-    generator::{Failure, FailureKind},
 };
 
 use super::Hold;

@@ -6,16 +6,16 @@ use async_trait::async_trait;
 use baton::{
     domain::{brake::Latched, chat::ChatId, event::Event, time::Time, turn::DeadLetter},
     flow::{
-        enclosures::Enclosures,
-        erasures::{Erasing, Erasures, MessagePage, OwnedRows, SharedMessage, Traces, Turned},
+        back_office::registry::{Channel, Linked, Registry},
+        forgetting::erasures::{Erasing, Erasures, MessagePage, OwnedRows, SharedMessage, Traces, Turned},
         generator::{Failure, Generator, Progress, Request, Written},
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
+        media::enclosures::Enclosures,
         outbox::BEGIN_WITHIN_MS,
         provider::{
             Arrival, Incoming, LinkCode, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered,
             Unreadable,
         },
-        registry::{Channel, Linked, Registry},
     },
 };
 use bytes::Bytes;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use baton::flow::{
-    describer::Describer, generator::Generator, look_ups::LookUps, provider::Provider,
-    transcriber::Transcriber,
+    generator::{Generator, describer::Describer, look_ups::LookUps, transcriber::Transcriber},
+    provider::Provider,
 };
 use execution::key_store::KeyStore;
 

@@ -3,8 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use baton::flow::{
-    channels::Channels,
-    dispatch::Dispatch,
+    instance::{channels::Channels, dispatch::Dispatch},
     ledger::{self, Due, Ledger, Work},
     sender::{self, Sender},
     tend::Tend,

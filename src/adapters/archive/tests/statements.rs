@@ -24,9 +24,11 @@ use crate::{
             Archive, ConversationFilter, EventFeed, EventFilter, FollowUpFilter, Group, LetterFilter,
             MessageFilter, PageOf, Sort, Statistics, UnknownSends, Window,
         },
-        idempotency_keys::IdempotencyKeys,
+        back_office::{
+            idempotency_keys::IdempotencyKeys,
+            registry::{Channel, Registry, Role, Token, Tokens},
+        },
         ledger::Error,
-        registry::{Channel, Registry, Role, Token, Tokens},
         spending::Used,
     },
 };

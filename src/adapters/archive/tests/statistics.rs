@@ -22,9 +22,9 @@ use crate::{
     },
     flow::{
         archive::{Bucket, Statistics},
+        back_office::registry::{self, Registry},
         ledger::Error,
         outbox,
-        registry::{self, Registry},
         spending::Used,
     },
 };

@@ -14,8 +14,8 @@ use crate::{
         turn::TurnState,
     },
     flow::{
+        forgetting::tombstones::{KEY_BYTES, Removal, Tombstone, Tombstones},
         ledger::{Error, Key, Need, Work, change},
-        tombstones::{KEY_BYTES, Removal, Tombstone, Tombstones},
     },
 };
 

@@ -14,10 +14,7 @@ use crate::{
         model_server::fake::{Act, LONG, SECRET, SHORT, client, serve},
         openai::{Settings, Transcriptions},
     },
-    flow::{
-        generator::{Failure, FailureKind},
-        transcriber::Transcriber,
-    },
+    flow::generator::{Failure, FailureKind, transcriber::Transcriber},
 };
 
 async fn heard_at(base_url: String, idle: Duration, total: Duration) -> Result<String, Failure> {

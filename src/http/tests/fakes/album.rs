@@ -8,9 +8,11 @@ use uuid::Uuid;
 use crate::{
     domain::time::Time,
     flow::{
-        enclosures::Enclosures,
-        files::{File, Files, Looks, Piece, Range, Unfetched},
         ledger::Error,
+        media::{
+            enclosures::Enclosures,
+            files::{File, Files, Looks, Piece, Range, Unfetched},
+        },
     },
 };
 

@@ -22,7 +22,7 @@ use crate::{
     flow::{
         agenda::NewFollowUp,
         desk::{Approval, Idempotency, NewMessage, Patch, Posted, Refusal, Who},
-        erasures::Rows,
+        forgetting::erasures::Rows,
         intake::Verdict,
         ledger::{Error, Key},
         mode_switch::{self, Receipt},

@@ -10,8 +10,8 @@ use super::{super::NOW, away};
 use crate::{
     domain::time::Time,
     flow::{
+        back_office::people::{Agent, Change, Link, Outcome, People, Role, Session, folded},
         ledger::Error,
-        people::{Agent, Change, Link, Outcome, People, Role, Session, folded},
     },
 };
 

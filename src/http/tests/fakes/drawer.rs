@@ -10,10 +10,12 @@ use crate::{
         time::Time,
     },
     flow::{
-        audit::{Audit, AuditFilter, Audited},
+        back_office::{
+            audit::{Audit, AuditFilter, Audited},
+            idempotency_keys::{IdempotencyKeys, KeyClaim},
+            labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
+        },
         desk::Idempotency,
-        idempotency_keys::{IdempotencyKeys, KeyClaim},
-        labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
         ledger::Error,
     },
 };

@@ -20,10 +20,12 @@ use crate::{
         turn::DeadLetter,
     },
     flow::{
+        back_office::{
+            registry::{Channel, Linked, Registry, Token, Tokens},
+            vault::Vault,
+        },
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         provider::LinkCode,
-        registry::{Channel, Linked, Registry, Token, Tokens},
-        vault::Vault,
     },
     http::ports::{Channels, Health, Readiness, Secret},
 };

@@ -11,10 +11,12 @@ use crate::{
     },
     flow::{
         archive::{Page, PageOf, Recorded},
-        endpoints::{Change, Delivery, Due, Ended, Endpoints, Served, Summary},
         ledger::Error,
-        notify::Bodies,
-        receivers::{Parcel, Receivers},
+        notify::{
+            Bodies,
+            endpoints::{Change, Delivery, Due, Ended, Endpoints, Served, Summary},
+            receivers::{Parcel, Receivers},
+        },
     },
 };
 

@@ -1,0 +1,100 @@
+//! Place: what people have at hand when they answer: labels and canned replies.
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use crate::{
+    domain::{canned_reply::CannedReply, label::Label},
+    flow::ledger::Error,
+};
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeOutcome {
+    /// It is kept.
+    Kept,
+    /// Another one is called so, case aside.
+    Taken,
+    /// There is nothing to change.
+    Gone,
+}
+
+/// What to change of a label. What is left out stays, also what somebody else changes at the same moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LabelChange {
+    /// What it is called.
+    pub name: Option<String>,
+    /// Its colour, or none.
+    pub colour: Option<Option<String>>,
+    /// What it is for, or nothing.
+    pub description: Option<Option<String>>,
+}
+
+impl LabelChange {
+    /// The label with it.
+    pub fn apply(self, label: &mut Label) {
+        if let Some(name) = self.name {
+            label.name = name;
+        }
+        if let Some(colour) = self.colour {
+            label.colour = colour;
+        }
+        if let Some(description) = self.description {
+            label.description = description;
+        }
+    }
+}
+
+/// What to change of a canned reply; the same holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReplyChange {
+    /// By what it is found.
+    pub shortcut: Option<String>,
+    /// What it says.
+    pub text: Option<String>,
+    /// On which channels, or on all.
+    pub channels: Option<Option<Vec<String>>>,
+}
+
+impl ReplyChange {
+    /// The reply with it.
+    pub fn apply(self, reply: &mut CannedReply) {
+        if let Some(shortcut) = self.shortcut {
+            reply.shortcut = shortcut;
+        }
+        if let Some(text) = self.text {
+            reply.text = text;
+        }
+        if let Some(channels) = self.channels {
+            reply.channels = channels;
+        }
+    }
+}
+
+/// The place.
+#[async_trait]
+pub trait LabelsAndReplies: Send + Sync {
+    /// All labels, by name.
+    async fn labels(&self) -> Result<Vec<Label>, Error>;
+
+    /// A new label. False if its name is taken.
+    async fn add_label(&self, label: &Label) -> Result<bool, Error>;
+
+    /// Changes the label of that id: by another name it is called so on every conversation.
+    async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<ChangeOutcome, Error>;
+
+    /// Removes a label, from every conversation too. False if there is none.
+    async fn remove_label(&self, id: Uuid) -> Result<bool, Error>;
+
+    /// Canned replies, the shared ones and those of all agents, by shortcut.
+    async fn canned_replies(&self) -> Result<Vec<CannedReply>, Error>;
+
+    /// A new one. False if its owner, or those that are shared, have one with that shortcut.
+    async fn add_canned_reply(&self, reply: &CannedReply) -> Result<bool, Error>;
+
+    /// Changes the one of that id.
+    async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<ChangeOutcome, Error>;
+
+    /// Removes one. False if there is none.
+    async fn remove_canned_reply(&self, id: Uuid) -> Result<bool, Error>;
+}
