@@ -11,8 +11,13 @@ pub fn is_phrase(text: &str, phrases: &[String]) -> bool {
 
 /// One spelling for all that mean the same to a reader.
 fn fold(text: &str) -> String {
-    let words: Vec<String> = text.split_whitespace().map(fold_word).collect();
-    let folded = words.join(" ");
+    let mut folded = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.extend(fold_word(word));
+    }
     match folded.trim_matches(|c: char| !c.is_alphanumeric()) {
         // It may be a sign only, such as an emoji.
         "" => folded,
@@ -20,7 +25,7 @@ fn fold(text: &str) -> String {
     }
 }
 
-fn fold_word(word: &str) -> String {
+fn fold_word(word: &str) -> impl Iterator<Item = char> {
     word.chars()
         // Phones put a typographic apostrophe where a settings file has a plain one.
         .map(|c| if matches!(c, '\u{2019}' | '\u{02bc}') { '\'' } else { c })
@@ -29,7 +34,6 @@ fn fold_word(word: &str) -> String {
         .flat_map(char::to_lowercase)
         // The small form of the Turkish "İ" is an "i" with a second dot.
         .filter(|c| *c != '\u{0307}')
-        .collect()
 }
 
 #[cfg(test)]

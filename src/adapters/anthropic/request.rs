@@ -29,10 +29,17 @@ struct Body<'a> {
     messages: Vec<Message<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<Value>,
+    tools: Option<Vec<Offered<'a>>>,
     /// Said only where none is to be called any more: blocks of calls are refused where no tool is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct Offered<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -156,9 +163,14 @@ fn called(call: &ToolCall) -> Block<'_> {
     Block::ToolUse { id: &call.id, name: &call.name, input }
 }
 
-fn offered(own: &[Tool]) -> Value {
-    let tool = |tool: tools::Tool<'_>| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.arguments });
-    tools::tools(own).map(tool).collect()
+fn offered(own: &[Tool]) -> Vec<Offered<'_>> {
+    tools::tools(own)
+        .map(|Tool { name, description, parameters, .. }| Offered {
+            name,
+            description,
+            input_schema: parameters,
+        })
+        .collect()
 }
 
 #[cfg(test)]

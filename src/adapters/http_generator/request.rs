@@ -2,10 +2,11 @@
 //! body, and the id under which it goes.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     adapters::model_server::tools,
+    domain::tool::Tool,
     flow::generator::{Line, Offer, Request, ToolCall},
 };
 
@@ -23,7 +24,14 @@ struct Body<'a> {
     model: Option<&'a str>,
     prompt: &'a str,
     messages: Vec<Message<'a>>,
-    tools: Vec<Value>,
+    tools: Vec<Offered<'a>>,
+}
+
+#[derive(Serialize)]
+struct Offered<'a> {
+    name: &'a str,
+    description: &'a str,
+    arguments: &'a Map<String, Value>,
 }
 
 /// Who speaks is a field of its own: nothing that a contact writes can pass for another's words.
@@ -106,16 +114,16 @@ fn called(call: &ToolCall) -> Value {
     json!({ "id": call.id, "name": call.name, "arguments": arguments })
 }
 
-/// Whoever is asked here needs no more than those that it may call.
-fn offer(offer: &Offer) -> Vec<Value> {
+/// A service of one's own needs no more than those that it may call.
+fn offer(offer: &Offer) -> Vec<Offered<'_>> {
     match offer {
         Offer::Tools(own) => tools::tools(own).map(offered).collect(),
         Offer::Nothing | Offer::Over(_) => Vec::new(),
     }
 }
 
-fn offered(tool: tools::Tool<'_>) -> Value {
-    json!({ "name": tool.name, "description": tool.description, "arguments": tool.arguments })
+fn offered(tool: &Tool) -> Offered<'_> {
+    Offered { name: &tool.name, description: &tool.description, arguments: &tool.parameters }
 }
 
 #[cfg(test)]

@@ -1,27 +1,21 @@
 //! What the assistant may do besides writing. In: the tools of the business's own. Out: each tool, Baton's first, to be put
 //! as its server wants it.
 
-use serde_json::{Value, json};
+use std::sync::LazyLock;
 
-use crate::{domain::tool, flow::generator::Offer};
+use serde_json::{Map, Value, json};
 
-/// One tool.
-pub(crate) struct Tool<'a> {
-    pub(crate) name: &'a str,
-    /// For the model: what it does, and when.
-    pub(crate) description: &'a str,
-    /// Its arguments, as a JSON schema.
-    pub(crate) arguments: Value,
-}
+use crate::{
+    domain::tool::{self, Tool},
+    flow::generator::Offer,
+};
+
+/// Those that Baton itself has: the same in every request.
+static BUILT_IN: LazyLock<[Tool; 3]> = LazyLock::new(built_in);
 
 /// All of them.
-pub(crate) fn tools(own: &[tool::Tool]) -> impl Iterator<Item = Tool<'_>> {
-    let of_the_business = own.iter().map(|tool| Tool {
-        name: &tool.name,
-        description: &tool.description,
-        arguments: tool.parameters.clone().into(),
-    });
-    built_in().into_iter().chain(of_the_business)
+pub(crate) fn tools(own: &[Tool]) -> impl Iterator<Item = &Tool> {
+    BUILT_IN.iter().chain(own)
 }
 
 /// Whether an answer is nothing but calls, written as JSON: so do models whose server does not know how to read them. An
@@ -47,54 +41,54 @@ fn unfenced(text: &str) -> &str {
     fenced.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner))
 }
 
-fn built_in() -> [Tool<'static>; 3] {
+fn built_in() -> [Tool; 3] {
     let words = |what: &str| json!({ "type": "string", "description": what });
+    let tool = |name: &str, description: &str, properties: Value, required: &str| Tool {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        parameters: object(properties, required),
+        look_up: None,
+    };
     [
-        Tool {
-            name: "hand_over",
-            description: "Hand the conversation to a human colleague: when the contact asks for a person, is upset, or \
-                needs something that you cannot do or do not know. Words written beside the call are sent to the \
-                contact as your last message. You do not answer after that.",
-            arguments: object(
-                &json!({ "reason": words("Why, for the colleague. One short sentence.") }),
-                &["reason"],
-            ),
-        },
-        Tool {
-            name: "schedule_follow_up",
-            description: "Write to the contact later, if they have not written by then. Replaces a follow-up scheduled \
-                before.",
-            arguments: object(
-                &json!({
-                    "delay_hours": {
-                        "type": "number",
-                        "exclusiveMinimum": 0,
-                        "description": "In how many hours. Fractions are allowed.",
-                    },
-                    "text": words("The message to send. Left out, you will be asked to write it when it is due."),
-                }),
-                &["delay_hours"],
-            ),
-        },
-        Tool {
-            name: "stay_silent",
-            description: "Answer nothing this time: when the contact only thanks, says goodbye, or clearly expects no \
-                answer.",
-            arguments: object(
-                &json!({ "reason": words("Why no answer is needed. One short sentence.") }),
-                &["reason"],
-            ),
-        },
+        tool(
+            "hand_over",
+            "Hand the conversation to a human colleague: when the contact asks for a person, is upset, or needs something \
+                that you cannot do or do not know. Words written beside the call are sent to the contact as your last \
+                message. You do not answer after that.",
+            json!({ "reason": words("Why, for the colleague. One short sentence.") }),
+            "reason",
+        ),
+        tool(
+            "schedule_follow_up",
+            "Write to the contact later, if they have not written by then. Replaces a follow-up scheduled before.",
+            json!({
+                "delay_hours": {
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "description": "In how many hours. Fractions are allowed.",
+                },
+                "text": words("The message to send. Left out, you will be asked to write it when it is due."),
+            }),
+            "delay_hours",
+        ),
+        tool(
+            "stay_silent",
+            "Answer nothing this time: when the contact only thanks, says goodbye, or clearly expects no answer.",
+            json!({ "reason": words("Why no answer is needed. One short sentence.") }),
+            "reason",
+        ),
     ]
 }
 
-fn object(properties: &Value, required: &[&str]) -> Value {
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
-    })
+/// The schema of arguments, of which one is required.
+fn object(properties: Value, required: &str) -> Map<String, Value> {
+    let fields = [
+        ("type", json!("object")),
+        ("properties", properties),
+        ("required", json!([required])),
+        ("additionalProperties", json!(false)),
+    ];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 #[cfg(test)]
@@ -133,6 +127,6 @@ mod tests {
 
     #[test]
     fn a_name_that_baton_has_is_nobody_elses() {
-        assert_eq!(tools(&[]).map(|tool| tool.name).collect::<Vec<_>>(), tool::BUILT_IN);
+        assert_eq!(tools(&[]).map(|tool| tool.name.as_str()).collect::<Vec<_>>(), tool::BUILT_IN);
     }
 }

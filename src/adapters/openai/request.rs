@@ -1,7 +1,7 @@
 //! What is posted: the conversation as messages, and the tools. In: a request of the flow. Out: the JSON body.
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::{
     adapters::model_server::{COLLEAGUE_MARK, SINCE, said, system, tools},
@@ -17,10 +17,24 @@ struct Body<'a> {
     stream: bool,
     stream_options: StreamOptions,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<Value>,
+    tools: Option<Vec<Offered<'a>>>,
     /// Said only where none is to be called any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Offered<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Described<'a>,
+}
+
+#[derive(Serialize)]
+struct Described<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -140,19 +154,18 @@ fn call(call: &ToolCall) -> Call<'_> {
     }
 }
 
-fn functions(own: &[Tool]) -> Value {
-    let function = |tool: tools::Tool<'_>| {
-        json!({
-            "type": "function",
-            "function": { "name": tool.name, "description": tool.description, "parameters": tool.arguments },
-        })
-    };
-    tools::tools(own).map(function).collect()
+fn functions(own: &[Tool]) -> Vec<Offered<'_>> {
+    tools::tools(own)
+        .map(|Tool { name, description, parameters, .. }| Described { name, description, parameters })
+        .map(|function| Offered { kind: "function", function })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use serde_json::json;
 
     use super::*;
     use crate::{adapters::model_server::fake::order_status, flow::generator::About};
