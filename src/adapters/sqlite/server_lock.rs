@@ -3,6 +3,7 @@
 use std::{
     fs::{File, TryLockError},
     io,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -43,7 +44,7 @@ impl ServerLock {
 
 /// Given away only as it is made: what is there already may be a link to a file of root's.
 fn open(path: &Path) -> io::Result<File> {
-    match File::options().create_new(true).write(true).open(path) {
+    match File::options().create_new(true).write(true).mode(0o600).open(path) {
         Ok(file) => {
             leave_to_owner(&file, path);
             Ok(file)
@@ -68,6 +69,8 @@ mod tests {
         let database = folder.path().join("baton.db");
         let first = ServerLock::take(&database).expect("free");
         assert!(matches!(ServerLock::take(&database), Err(AlreadyServing::Held(_))));
+        let mode = fs::metadata(folder.path().join("baton.db.lock")).expect("it is there").mode();
+        assert_eq!(mode & 0o777, 0o600, "nobody else on the machine can hold it");
         drop(first);
         ServerLock::take(&database).expect("free again");
     }
