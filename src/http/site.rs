@@ -45,16 +45,18 @@ impl Site {
     /// Whether a request was made by one of our own pages. A cookie comes along whoever made it; these headers no page can
     /// choose.
     pub(super) fn is_asked_by_our_page(&self, headers: &HeaderMap) -> bool {
-        if text(headers, header::HeaderName::from_static("sec-fetch-site")) == Some("same-origin") {
-            return true;
+        if let Some(site) = text(headers, header::HeaderName::from_static("sec-fetch-site")) {
+            return site == "same-origin";
         }
         let Some(origin) = text(headers, header::ORIGIN) else { return false };
-        let is_public =
-            self.public_url.as_deref().and_then(origin_of).is_some_and(|ours| is_same(ours, origin));
-        // Whether there is TLS before us is not known here.
-        let at = origin.split_once("://").map(|(_, at)| at);
-        let is_here = at.zip(text(headers, header::HOST)).is_some_and(|(at, host)| is_same(at, host));
-        is_public || is_here
+        let public = self.public_url.as_deref().and_then(origin_of);
+        if public.is_some_and(|ours| is_same(ours, origin)) {
+            return true;
+        }
+        let Some(at) = authority_of(origin) else { return false };
+        // Whether there is TLS before us is not known here, unless the public address says so.
+        let is_public_without_tls = public.and_then(authority_of).is_some_and(|ours| is_same(ours, at));
+        text(headers, header::HOST).is_some_and(|host| is_same(at, host)) && !is_public_without_tls
     }
 
     /// Whether a session that begins by this request is for TLS alone. A browser keeps no such cookie of a page that came
@@ -100,6 +102,11 @@ fn origin_of(url: &str) -> Option<&str> {
     Some(&url[..to])
 }
 
+/// `baton.example.com` of `https://baton.example.com`.
+fn authority_of(origin: &str) -> Option<&str> {
+    origin.split_once("://").map(|(_, at)| at)
+}
+
 fn is_same(one: &str, other: &str) -> bool {
     !one.is_empty() && one.eq_ignore_ascii_case(other)
 }
@@ -140,11 +147,16 @@ mod tests {
             (&[("origin", "http://10.0.0.5:8081")], false),
             (&[("origin", "null")], false),
             (&[("origin", "")], false),
+            (&[("origin", "https://baton.example.com"), ("sec-fetch-site", "cross-site")], false),
+            (&[("origin", "http://10.0.0.5:8080"), ("sec-fetch-site", "same-site")], false),
             (&[], false),
         ] {
             let all = [given, &[host]].concat();
             assert_eq!(site.is_asked_by_our_page(&headers(&all)), is_ours, "{given:?}");
         }
+        // Somebody who alters what comes without TLS must not speak for the page that comes with it.
+        let altered = headers(&[("origin", "http://baton.example.com"), ("host", "baton.example.com")]);
+        assert!(!site.is_asked_by_our_page(&altered));
         let nowhere = headers(&[("origin", "http://"), ("host", "")]);
         assert!(!at(None).is_asked_by_our_page(&nowhere));
     }
