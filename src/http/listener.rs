@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::{
-    sync::{mpsc, watch},
+    sync::{OwnedSemaphorePermit, mpsc, watch},
     time::{Interval, MissedTickBehavior, interval},
 };
 
@@ -27,6 +27,8 @@ pub(super) struct Ended;
 pub(super) struct Listener {
     doors: Arc<Doors>,
     caller: Caller,
+    /// Of what one caller may have: theirs again as this one ends.
+    _share: OwnedSemaphorePermit,
     out: mpsc::Sender<Bytes>,
     revocations: watch::Receiver<()>,
     heartbeat: Interval,
@@ -35,11 +37,16 @@ pub(super) struct Listener {
 
 impl Listener {
     /// With at most this many frames on their way to it.
-    pub(super) fn new(doors: Arc<Doors>, caller: Caller, frames_max: usize) -> (Self, mpsc::Receiver<Bytes>) {
+    pub(super) fn new(
+        doors: Arc<Doors>,
+        caller: Caller,
+        share: OwnedSemaphorePermit,
+        frames_max: usize,
+    ) -> (Self, mpsc::Receiver<Bytes>) {
         let (out, frames) = mpsc::channel(frames_max);
         let revocations = doors.auth.changes();
         let (heartbeat, ask_again) = (ticks(HEARTBEAT), ticks(ASK_AGAIN));
-        (Self { doors, caller, out, revocations, heartbeat, ask_again }, frames)
+        (Self { doors, caller, _share: share, out, revocations, heartbeat, ask_again }, frames)
     }
 
     /// Who listens.

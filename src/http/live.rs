@@ -19,6 +19,7 @@ use super::{
     feed::write_frame,
     listener::{Ended, Listener, ticks},
     problem::Problem,
+    shares::Shares,
     wire,
 };
 use crate::{
@@ -35,6 +36,9 @@ const FRAMES_MAX: usize = 4;
 
 /// Most clients of one instance.
 const CLIENTS_MAX: usize = 1_000;
+
+/// Of these, what one caller may have.
+static SHARES: Shares = Shares::new(CLIENTS_MAX / 4);
 
 /// Words are shown at most this often.
 const WORDS_EVERY: Duration = Duration::from_millis(100);
@@ -58,6 +62,8 @@ pub(crate) async fn open(
     mut watch: Watch,
     found: &Overview,
 ) -> Result<mpsc::Receiver<Bytes>, Problem> {
+    let share = SHARES.of(caller.key_holder()).try_acquire_owned();
+    let share = share.map_err(|_| Problem::unavailable("one caller watches too many conversations"))?;
     let archive = doors.archive.as_ref();
     let mut news = missed(archive, &watch.scene(), found).await?;
     if found.queued > 0 {
@@ -66,7 +72,7 @@ pub(crate) async fn open(
         news.typing = Some(Typing::of(&messages, found.read_at));
     }
     watch.found(&news);
-    let (listener, frames) = Listener::new(Arc::clone(&doors), caller, FRAMES_MAX);
+    let (listener, frames) = Listener::new(Arc::clone(&doors), caller, share, FRAMES_MAX);
     let shown = Shown { ended: watch.scene().ended, ..Shown::default() };
     let client =
         Client { doors: Arc::clone(&doors), conversation: found.conversation.id, watch, shown, listener };

@@ -35,6 +35,8 @@ pub mod feed;
 
 mod listener;
 
+mod shares;
+
 mod stream;
 
 mod live;

@@ -12,6 +12,7 @@ use super::{
     feed::{Frame, write_frame},
     listener::{Ended, Listener},
     problem::Problem,
+    shares::Shares,
     view::View,
 };
 use crate::flow::{
@@ -31,6 +32,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Most clients of one instance.
 const CLIENTS_MAX: usize = 1_000;
 
+/// Of these, what one caller may have: pages of one agent share a feed, and so do programs that are written well.
+static SHARES: Shares = Shares::new(CLIENTS_MAX / 4);
+
 /// Opens a stream after that id, or after the newest.
 pub(crate) async fn open(
     doors: Arc<Doors>,
@@ -41,8 +45,10 @@ pub(crate) async fn open(
     if doors.feed.clients() >= CLIENTS_MAX {
         return Err(Problem::unavailable("too many live feeds"));
     }
+    let share = SHARES.of(caller.key_holder()).try_acquire_owned();
+    let share = share.map_err(|_| Problem::unavailable("too many live feeds of one caller"))?;
     let newest = doors.feed.events.newest_event().await?;
-    let (listener, frames) = Listener::new(Arc::clone(&doors), caller, FRAMES_MAX);
+    let (listener, frames) = Listener::new(Arc::clone(&doors), caller, share, FRAMES_MAX);
     let main = doors.main.clone();
     let client = Client { at: after.unwrap_or_else(|| newest.clone()), doors, listener, view };
     main.spawn(client.run(newest));

@@ -102,6 +102,15 @@ impl Caller {
         }
     }
 
+    /// Whether somebody with those channels sees something of what they see.
+    pub fn sees_some_of(&self, channels: Option<&[String]>) -> bool {
+        match (&self.channels, channels) {
+            (None, _) => true,
+            (Some(seen), None) => !seen.is_empty(),
+            (Some(_), Some(theirs)) => theirs.iter().any(|channel| self.sees(channel)),
+        }
+    }
+
     /// The channels of a list: those they may see, and the one asked for.
     pub fn within(&self, wanted: Option<String>) -> Option<Vec<String>> {
         match wanted {
@@ -130,7 +139,7 @@ impl Caller {
         }
     }
 
-    pub(super) fn environment() -> Self {
+    pub(in crate::http) fn environment() -> Self {
         Self {
             actor: actor::ENVIRONMENT.to_owned(),
             agent: None,

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::Json;
 use crate::{
     domain::enclosure::{CAPTION_MAX, SIZE_MAX},
-    http::problem::Problem,
+    http::{auth::Caller, problem::Problem, shares::Shares},
 };
 
 /// A form that takes longer than this to arrive is not waited for: a phone on a slow line needs its time.
@@ -31,6 +31,11 @@ const BESIDE_MAX: usize = 64 * 1024;
 
 /// Forms read at once: each is held in memory, whole.
 const AT_ONCE: usize = 4;
+
+/// Of these, what one caller may hold: whose forms arrive slowly waits for themselves.
+const OF_ONE_CALLER: usize = 2;
+
+static SHARES: Shares = Shares::new(OF_ONE_CALLER);
 
 static SLOTS: Semaphore = Semaphore::const_new(AT_ONCE);
 
@@ -87,14 +92,16 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonOrForm<T> {
         let is_too_large = announced
             .and_then(|length| length.parse::<usize>().ok())
             .is_some_and(|length| length > SIZE_MAX + BESIDE_MAX);
+        let caller = Caller::from_request(request, payload);
         let form = Multipart::new(request.headers(), payload.take());
         Box::pin(async move {
             if is_too_large {
                 return Err(too_large());
             }
-            let slot = tokio::time::timeout(SLOT_WITHIN, SLOTS.acquire()).await;
-            let slot = slot.map_err(|_| Problem::unavailable("too many files arrive at once"))?;
-            let _slot = slot.map_err(|_| Problem::internal())?;
+            let share = SHARES.of(caller.await?.key_holder());
+            let slots = async { (share.acquire_owned().await, SLOTS.acquire().await) };
+            let slots = tokio::time::timeout(SLOT_WITHIN, slots).await;
+            let _slots = slots.map_err(|_| Problem::unavailable("too many files arrive at once"))?;
             match tokio::time::timeout(FORM_WITHIN, read(form)).await {
                 Ok(form) => form.map(Self::Form),
                 Err(_) => Err(Problem::malformed("the body did not arrive in time")),
@@ -174,7 +181,7 @@ fn broken(error: actix_multipart::MultipartError) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use actix_web::{body::to_bytes, http::StatusCode, test::TestRequest};
+    use actix_web::{HttpMessage as _, body::to_bytes, http::StatusCode, test::TestRequest};
 
     use super::*;
 
@@ -185,6 +192,7 @@ mod tests {
         let began = tokio::time::Instant::now();
         let sent = TestRequest::post().insert_header(("Content-Type", "multipart/form-data; boundary=x"));
         let (request, mut payload) = sent.to_http_parts();
+        request.extensions_mut().insert(Caller::environment());
         let refused = JsonOrForm::<()>::from_request(&request, &mut payload).await.expect_err("no slot");
         assert_eq!(began.elapsed(), SLOT_WITHIN);
         let response = refused.respond();

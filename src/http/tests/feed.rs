@@ -329,3 +329,18 @@ async fn what_holds_back_endpoints_is_measured_though_no_client_follows() {
     *world.shelf.held_back.lock().unwrap() = None;
     assert_eq!(measured().await.as_deref(), Some("0"));
 }
+
+#[tokio::test]
+async fn one_caller_does_not_take_the_feeds_of_all() {
+    let world = World::new();
+    world.admit("screen", Role::Read, None, None);
+    let mut open = Vec::new();
+    for _ in 0..250 {
+        open.push(Client::open(&world, "/api/v1/events", None, "screen").await);
+    }
+    let one_more = request("GET", "/api/v1/events", None)
+        .insert_header(("Authorization", "Bearer screen"))
+        .insert_header(("Accept", "text/event-stream"));
+    assert_eq!(world.send(one_more).await.status, 503);
+    Client::open(&world, "/api/v1/events", None, ADMIN).await;
+}
