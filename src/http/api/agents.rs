@@ -233,9 +233,15 @@ async fn linked(doors: &Doors, caller: &Caller, base: Base, agent: people::Agent
     Ok(Answer::created(location, &NewAgent { kept: agent.into(), link }))
 }
 
-/// Colleagues are known by name; who may change agents sees those who see no more than they do.
+/// Colleagues are known by name: those with whom a channel is shared. Who may change agents sees those who see no more than
+/// they do.
 fn is_shown(caller: &Caller, agent: &people::Agent) -> bool {
-    caller.role != Role::Admin || caller.sees_all_of(agent.channels.as_deref())
+    match caller.role {
+        Role::Admin => caller.sees_all_of(agent.channels.as_deref()),
+        Role::Agent | Role::Read | Role::Metrics => {
+            caller.agent == Some(agent.id) || caller.sees_some_of(agent.channels.as_deref())
+        }
+    }
 }
 
 async fn seen(doors: &Doors, caller: &Caller, id: Uuid) -> Result<people::Agent, Problem> {

@@ -160,6 +160,23 @@ async fn what_lies_on_other_channels_is_not_there() {
     assert_eq!(reply.json()["items"][0]["id"], here.to_string());
     assert_eq!(reply.json()["items"].as_array().map(Vec::len), Some(1));
 
+    for channel in ["shop", "other"] {
+        let secret = crate::http::ports::Secret("webhook".to_owned());
+        world.house.webhook_tokens.lock().unwrap().push((channel.to_owned(), secret));
+    }
+    let of =
+        async |name: &str, channels: &[&str]| world.agent(name, "agent", serde_json::json!(channels)).await;
+    let (ana, ben) = (of("ana", &["shop"]).await, of("ben", &["other", "shop"]).await);
+    let eve = of("eve", &["other"]).await;
+    for (who, is_there) in [(&ana, true), (&ben, true), (&eve, false)] {
+        let id = who.get("/api/v1/me").await.json()["id"].as_str().expect("an id").to_owned();
+        let path = format!("/api/v1/agents/{id}");
+        assert_eq!(status(&world, "GET", &path, "shop").await == 200, is_there, "{path}");
+        let listed = ana.get("/api/v1/agents").await.json()["items"].to_string();
+        assert_eq!(listed.contains(&id), is_there, "{listed}");
+        assert_eq!(who.get(&path).await.status, 200, "oneself is there");
+    }
+
     token(&world, "keeper", Role::Admin, Some(&["shop"]));
     let export = "/api/v1/export/messages.csv";
     assert_eq!(status(&world, "GET", &format!("{export}?conversation_id={elsewhere}"), "keeper").await, 404);
