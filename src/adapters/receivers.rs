@@ -128,6 +128,10 @@ impl Receivers for Outward {
         self.way(url).err().map(str::to_owned)
     }
 
+    fn is_named(&self, url: &str) -> bool {
+        self.way(url).is_ok_and(|(_, way)| way == Way::Anywhere)
+    }
+
     async fn post(&self, parcel: Parcel) -> Attempt {
         let began = Instant::now();
         let attempt = self.exchange(parcel).await;

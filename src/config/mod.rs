@@ -27,11 +27,8 @@ pub use settings::Settings;
 pub use sources::Source;
 pub use values::{AiProvider, Language, LogFormat, Origins, Receive, Words};
 
-use crate::domain::{cadence, tool::Tool};
+use crate::domain::{cadence, policy::WEBHOOK_TOKEN_MIN, tool::Tool};
 use sources::{Given, Said, variable};
-
-/// A webhook token of fewer characters can be guessed.
-const WEBHOOK_TOKEN_MIN: usize = 12;
 
 /// A setting that cannot be. Its text is one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -6,6 +6,9 @@ use jiff::tz::TimeZone;
 
 use super::{brake::Brake, hours::Hours, tool::Tool, words::words};
 
+/// A webhook token of fewer characters can be guessed.
+pub const WEBHOOK_TOKEN_MIN: usize = 12;
+
 words! {
     /// What to do with several messages in a row.
     BurstPolicy {

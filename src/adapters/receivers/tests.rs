@@ -54,6 +54,7 @@ fn only_what_anyone_may_reach_is_an_address_unless_the_settings_name_it() {
     for (url, nowhere, named) in table {
         assert_eq!(none.refuses(url).is_none(), nowhere, "{url}: {:?}", none.refuses(url));
         assert_eq!(some.refuses(url).is_none(), named, "{url}: {:?}", some.refuses(url));
+        assert_eq!(some.is_named(url), named && !nowhere, "{url}");
     }
     assert!(none.refuses(&format!("https://example.com/{}", "a".repeat(2_000))).is_some());
 }

@@ -26,6 +26,9 @@ pub trait Receivers: Send + Sync {
     /// Why such an address is never posted to; None: it may be. Where its name leads is asked at each attempt.
     fn refuses(&self, url: &str) -> Option<String>;
 
+    /// Whether such an address is posted to only because the settings name its host, which may be inside the network.
+    fn is_named(&self, url: &str) -> bool;
+
     /// Posts once, and waits for the answer.
     async fn post(&self, parcel: Parcel) -> Attempt;
 }

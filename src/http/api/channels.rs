@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::{Answered, gateways, page_of, shown, tokens::new_secret};
 use crate::{
-    domain::{docket::Entry, event::EventType},
+    domain::{docket::Entry, event::EventType, policy::WEBHOOK_TOKEN_MIN},
     flow::{
         back_office::{audit::Deed, registry},
         provider::GREEN_API,
@@ -26,6 +26,9 @@ use crate::{
 
 /// Longest title, instance, address or secret.
 const WORDS_MAX: usize = 200;
+
+/// The setting that only an admin of all channels overrides: they pay.
+const CEILING: &str = "ai_spend_per_day";
 /// How often a change is made again on what others have changed at the same moment.
 const CHANGES_MAX: usize = 8;
 
@@ -100,15 +103,20 @@ async fn added(doors: &Doors, caller: &Caller, wanted: NewChannel) -> Answered {
     let mut settings = wanted.settings;
     settings.retain(|_, value| !value.is_null());
     check_settings(doors, &settings)?;
+    check_ceiling(caller, &Map::new(), &settings)?;
     let is_made_here = wanted.webhook_token.is_none();
     let webhook_token = match wanted.webhook_token {
-        Some(token) => secret("/webhook_token", token)?,
+        Some(token) => webhook_secret("/webhook_token", token)?,
         None => new_secret()?,
     };
     let secrets = Secrets {
         token: Some(secret("/token", wanted.token)?),
         webhook_token: Some(webhook_token.clone()),
-        previous_webhook_token: optional("/previous_webhook_token", wanted.previous_webhook_token, secret)?,
+        previous_webhook_token: optional(
+            "/previous_webhook_token",
+            wanted.previous_webhook_token,
+            webhook_secret,
+        )?,
     };
     let api_url = optional("/api_url", wanted.api_url, address)?;
     gateways::check(doors, caller, api_url.as_deref())?;
@@ -269,6 +277,7 @@ fn apply(
     if let Some(id) = wanted.instance.clone() {
         channel.instance = Some(instance("/instance", id)?);
     }
+    check_ceiling(caller, &channel.settings, &wanted.settings)?;
     for (key, value) in &wanted.settings {
         if value.is_null() {
             channel.settings.remove(key);
@@ -292,7 +301,7 @@ fn reseal(doors: &Doors, channel: &registry::Channel, wanted: &ChannelChange) ->
         secrets.token = Some(secret("/token", token)?);
     }
     if let Some(token) = wanted.webhook_token.clone() {
-        let token = Some(secret("/webhook_token", token)?);
+        let token = Some(webhook_secret("/webhook_token", token)?);
         // The provider takes minutes to use another one, and what it posts until then must not be refused. The same one
         // again is no change: the one before it stays.
         if secrets.webhook_token != token {
@@ -300,7 +309,7 @@ fn reseal(doors: &Doors, channel: &registry::Channel, wanted: &ChannelChange) ->
         }
     }
     if let Some(token) = wanted.previous_webhook_token.clone() {
-        secrets.previous_webhook_token = optional("/previous_webhook_token", token, secret)?;
+        secrets.previous_webhook_token = optional("/previous_webhook_token", token, webhook_secret)?;
     }
     sealed(doors, &secrets)
 }
@@ -378,6 +387,18 @@ fn check_settings(doors: &Doors, settings: &Map<String, Value>) -> Result<(), Pr
         .map_err(|(key, detail)| Problem::invalid(format!("/settings/{key}"), detail))
 }
 
+fn check_ceiling(
+    caller: &Caller,
+    kept: &Map<String, Value>,
+    wanted: &Map<String, Value>,
+) -> Result<(), Problem> {
+    let is_kept = wanted.get(CEILING).is_none_or(|new| kept.get(CEILING) == Some(new));
+    if caller.channels.is_some() && !is_kept {
+        return Err(Problem::forbidden("what a day may cost is set by an admin of all channels"));
+    }
+    Ok(())
+}
+
 /// Checks a value that may be left out.
 fn optional(
     pointer: &str,
@@ -396,6 +417,14 @@ fn secret(pointer: &str, text: String) -> Result<String, Problem> {
         return Err(Problem::invalid(pointer, "must be 1 to 200 printable characters"));
     }
     Ok(text)
+}
+
+/// Who guesses it speaks as the customers.
+fn webhook_secret(pointer: &str, token: String) -> Result<String, Problem> {
+    if token.len() < WEBHOOK_TOKEN_MIN {
+        return Err(Problem::invalid(pointer, format!("must have at least {WEBHOOK_TOKEN_MIN} characters")));
+    }
+    secret(pointer, token)
 }
 
 fn instance(pointer: &str, id: String) -> Result<String, Problem> {

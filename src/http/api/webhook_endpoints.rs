@@ -33,6 +33,9 @@ use crate::{
 /// Longest description.
 const DESCRIPTION_MAX: usize = 200;
 
+/// Most endpoints that an admin of some channels adds: there are as many as all together may have.
+const OF_SOME_CHANNELS_MAX: usize = 10;
+
 /// How long the previous secret signs too after a change.
 const BOTH_SIGN_MS: i64 = 86_400_000;
 
@@ -89,7 +92,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: WebhookEndpointRequest) -
     let now = (doors.now)();
     let made = endpoint::Endpoint {
         id: Uuid::now_v7(),
-        url: url(doors, wanted.url)?,
+        url: url(doors, caller, wanted.url)?,
         events: wanted.events.map(events).transpose()?.flatten(),
         channels: tokens::channels(doors, caller, wanted.channels).await?,
         description: wanted.description.map(description).transpose()?,
@@ -100,14 +103,24 @@ async fn added(doors: &Doors, caller: &Caller, wanted: WebhookEndpointRequest) -
         updated_at: now,
     };
     let (secret, sealed) = fresh_secret(doors)?;
+    if caller.channels.is_some() {
+        let seen =
+            doors.endpoints.endpoints().await?.into_iter().filter(|standing| is_shown(caller, standing));
+        if seen.count() >= OF_SOME_CHANNELS_MAX {
+            return Err(too_many(OF_SOME_CHANNELS_MAX));
+        }
+    }
     if !doors.endpoints.add_endpoint(&made, sealed).await? {
-        let detail = format!("there are {ENDPOINTS_MAX} endpoints, and no more than that");
-        return Err(Problem::conflict("too_many", &detail, None));
+        return Err(too_many(ENDPOINTS_MAX));
     }
     noted(doors, caller, made.id, "added", Deed::EndpointAdded).await;
     let location = format!("/api/v1/webhook-endpoints/{}", made.id);
     let kept = Endpoint::from(Summary { endpoint: made, waiting: 0, last: None });
     Ok(Answer::created(location, &NewEndpoint { kept, secret }))
+}
+
+fn too_many(most: usize) -> Problem {
+    Problem::conflict("too_many", format!("there are {most} endpoints, and no more than that"), None)
 }
 
 /// What is to be changed; what is left out stays.
@@ -150,7 +163,7 @@ pub(crate) async fn change(
         None => None,
     };
     let change = endpoints::Change {
-        url: wanted.url.map(|text| url(&doors, text)).transpose()?,
+        url: wanted.url.map(|text| url(&doors, &caller, text)).transpose()?,
         events: match wanted.events {
             Some(words) => Some(words.map(events).transpose()?.flatten()),
             None => None,
@@ -307,15 +320,22 @@ fn fresh_secret(doors: &Doors) -> Result<(String, Vec<u8>), Problem> {
     Ok((secret, sealed))
 }
 
-fn url(doors: &Doors, url: String) -> Result<String, Problem> {
+/// An admin of some channels has been trusted with numbers and not with the network around Baton.
+fn url(doors: &Doors, caller: &Caller, url: String) -> Result<String, Problem> {
     // Addresses are read so that what they must not hold is left out of them, and it is kept as it was typed.
     if url.chars().any(char::is_control) {
         return Err(Problem::invalid("/url", "must not hold control characters"));
     }
-    match doors.notifier.receivers.refuses(&url) {
-        Some(why) => Err(Problem::invalid("/url", why)),
-        None => Ok(url),
+    let receivers = &doors.notifier.receivers;
+    if let Some(why) = receivers.refuses(&url) {
+        return Err(Problem::invalid("/url", why));
     }
+    if caller.channels.is_some() && receivers.is_named(&url) {
+        return Err(Problem::forbidden(
+            "a host that BATON_WEBHOOK_HOSTS names is for an admin of all channels",
+        ));
+    }
+    Ok(url)
 }
 
 /// None: all of them.

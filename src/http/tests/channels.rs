@@ -57,13 +57,14 @@ async fn a_token_that_was_made_is_shown_where_a_provider_could_use_it() {
 async fn a_change_merges_and_null_removes() {
     let world = World::new();
     world.ask("POST", "/api/v1/channels", Some(shop())).await;
-    let change = json!({ "title": "Shop", "webhook_token": "next", "settings": { "burst_quiet_ms": null } });
+    let change =
+        json!({ "title": "Shop", "webhook_token": "the-next-token", "settings": { "burst_quiet_ms": null } });
     let reply = world.ask("PATCH", "/api/v1/channels/shop", Some(change)).await;
     assert_eq!((&reply.json()["title"], &reply.json()["settings"]), (&json!("Shop"), &json!({})));
     let kept = secrets(&world);
     assert_eq!(
         (kept.token.as_deref(), kept.webhook_token.as_deref()),
-        (Some("provider-secret"), Some("next"))
+        (Some("provider-secret"), Some("the-next-token"))
     );
 }
 
@@ -75,11 +76,11 @@ async fn two_changes_at_the_same_moment_both_hold() {
     theirs.title = Some("Shop".to_owned());
     theirs.updated_at = theirs.updated_at.plus_ms(1);
     *world.house.meanwhile.lock().unwrap() = Some(theirs);
-    let change = json!({ "webhook_token": "next", "settings": { "burst_quiet_ms": 20 } });
+    let change = json!({ "webhook_token": "the-next-token", "settings": { "burst_quiet_ms": 20 } });
     let reply = world.ask("PATCH", "/api/v1/channels/shop", Some(change)).await.json();
     assert_eq!(reply["title"], "Shop");
     assert_eq!(reply["settings"], json!({ "burst_quiet_ms": 20 }));
-    assert_eq!(secrets(&world).webhook_token.as_deref(), Some("next"));
+    assert_eq!(secrets(&world).webhook_token.as_deref(), Some("the-next-token"));
 }
 
 #[tokio::test]
@@ -87,14 +88,22 @@ async fn the_webhook_token_before_stays_valid_unless_somebody_says_otherwise() {
     let world = World::new();
     world.ask("POST", "/api/v1/channels", Some(shop())).await;
     for (change, now, before) in [
-        (json!({ "webhook_token": "second" }), "second", Some("webhook-secret")),
-        (json!({ "webhook_token": "second" }), "second", Some("webhook-secret")),
-        (json!({ "title": "Shop" }), "second", Some("webhook-secret")),
-        (json!({ "webhook_token": "third" }), "third", Some("second")),
-        (json!({ "webhook_token": "fourth", "previous_webhook_token": "other" }), "fourth", Some("other")),
-        (json!({ "webhook_token": "fifth", "previous_webhook_token": null }), "fifth", None),
-        (json!({ "webhook_token": "sixth" }), "sixth", Some("fifth")),
-        (json!({ "previous_webhook_token": null }), "sixth", None),
+        (json!({ "webhook_token": "the-second-token" }), "the-second-token", Some("webhook-secret")),
+        (json!({ "webhook_token": "the-second-token" }), "the-second-token", Some("webhook-secret")),
+        (json!({ "title": "Shop" }), "the-second-token", Some("webhook-secret")),
+        (json!({ "webhook_token": "the-third-token" }), "the-third-token", Some("the-second-token")),
+        (
+            json!({ "webhook_token": "the-fourth-token", "previous_webhook_token": "another-token" }),
+            "the-fourth-token",
+            Some("another-token"),
+        ),
+        (
+            json!({ "webhook_token": "the-fifth-token", "previous_webhook_token": null }),
+            "the-fifth-token",
+            None,
+        ),
+        (json!({ "webhook_token": "the-sixth-token" }), "the-sixth-token", Some("the-fifth-token")),
+        (json!({ "previous_webhook_token": null }), "the-sixth-token", None),
     ] {
         let reply = world.ask("PATCH", "/api/v1/channels/shop", Some(change.clone())).await;
         assert_eq!(reply.status, 200, "{change}");
@@ -127,6 +136,8 @@ async fn a_wrong_channel_is_told_by_pointer() {
         ("instance", json!("12/../3")),
         ("api_url", json!("file:///etc/passwd")),
         ("token", json!("")),
+        ("webhook_token", json!("hook-123456")),
+        ("previous_webhook_token", json!("7")),
         ("settings", json!({ "quiet": 1 })),
         ("nmae", json!(1)),
     ] {
@@ -268,4 +279,23 @@ async fn an_admin_of_some_channels_sends_no_requests_into_the_network_around() {
     let again = json!({ "api_url": "http://10.0.0.1:6379", "title": "Shop" });
     assert_eq!(change("some", again).await.status, 200, "it has that address already");
     assert_eq!(change("some", json!({ "api_url": null, "token": "next" })).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_admin_of_some_channels_does_not_set_what_a_day_may_cost() {
+    let world = World::new();
+    world.admit("some", Role::Admin, None, Some(&["shop"]));
+    let mut wanted = shop();
+    wanted["settings"] = json!({ "ai_spend_per_day": 100 });
+    assert_eq!(world.ask_as("some", "POST", "/api/v1/channels", Some(wanted.clone())).await.status, 403);
+    assert_eq!(world.ask("POST", "/api/v1/channels", Some(wanted)).await.status, 201);
+    for (settings, status) in [
+        (json!({ "ai_spend_per_day": 101 }), 403),
+        (json!({ "ai_spend_per_day": null }), 403),
+        (json!({ "ai_spend_per_day": 100, "burst_quiet_ms": 20 }), 200),
+    ] {
+        let change = json!({ "settings": settings });
+        let reply = world.ask_as("some", "PATCH", "/api/v1/channels/shop", Some(change.clone())).await;
+        assert_eq!(reply.status, status, "{change}: {}", reply.body);
+    }
 }

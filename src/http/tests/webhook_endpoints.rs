@@ -237,3 +237,32 @@ async fn null_means_all_events_to_add_and_to_change() {
         assert_eq!(changed.json()["events"], wanted);
     }
 }
+
+#[tokio::test]
+async fn an_admin_of_some_channels_has_some_endpoints_and_none_inside_the_network() {
+    let world = World::new();
+    world.admit("some", Role::Admin, None, Some(&["shop"]));
+    world
+        .house
+        .webhook_tokens
+        .lock()
+        .unwrap()
+        .push(("shop".to_owned(), crate::http::ports::Secret("hook".to_owned())));
+    let add = async |token: &'static str, url: &str| {
+        let body = json!({ "url": url, "channels": ["shop"] });
+        world.ask_as(token, "POST", PATH, Some(body)).await
+    };
+    let (inside, outside) = ("http://inside.example/", "https://example.com/");
+    assert_eq!(add("some", inside).await.problem(), (403, "forbidden".to_owned()));
+    let made = add("some", outside).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let path = format!("{PATH}/{}", made.json()["id"].as_str().expect("an id"));
+    let change = json!({ "url": inside });
+    assert_eq!(world.ask_as("some", "PATCH", &path, Some(change)).await.status, 403);
+    assert_eq!(add(ADMIN, inside).await.status, 201, "who holds the installation may");
+    for _ in 2..10 {
+        assert_eq!(add("some", outside).await.status, 201);
+    }
+    assert_eq!(add("some", outside).await.problem(), (409, "too_many".to_owned()));
+    assert_eq!(add(ADMIN, outside).await.status, 201, "there is room for others");
+}

@@ -233,7 +233,7 @@ impl Channels for House {
     }
 
     fn check(&self, settings: &Map<String, Value>) -> Result<(), (String, String)> {
-        match settings.keys().find(|key| *key != "burst_quiet_ms") {
+        match settings.keys().find(|key| !["burst_quiet_ms", "ai_spend_per_day"].contains(&key.as_str())) {
             Some(key) => Err((key.clone(), "no setting of a channel".to_owned())),
             None => Ok(()),
         }
