@@ -162,23 +162,13 @@ impl Intake {
 
     /// Takes a message that came to light only later.
     pub async fn take_missed(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
-        self.take_late(channel, arrival, inbox::admit).await
+        unless_removed(self.message(channel, arrival, inbox::admit).await)
     }
 
     /// The same for one that somebody may have answered already: a person on the phone, or the installation of which this one
     /// is restored.
     pub async fn take_for_people(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
-        self.take_late(channel, arrival, inbox::admit_for_people).await
-    }
-
-    /// By that rule.
-    async fn take_late(
-        &self,
-        channel: &Arc<Channel>,
-        arrival: Arrival,
-        rule: Admit,
-    ) -> Result<Verdict, Error> {
-        unless_removed(self.message(channel, arrival, rule).await)
+        unless_removed(self.message(channel, arrival, inbox::admit_for_people).await)
     }
 
     /// What a person has typed on the phone, and what came to light only later.

@@ -42,25 +42,3 @@ pub trait Places:
     + Used
 {
 }
-
-impl<T> Places for T where
-    T: Answers
-        + Archive
-        + Audit
-        + Enclosures
-        + Endpoints
-        + EventFeed
-        + Expiry
-        + Erasures
-        + People
-        + Registry
-        + IdempotencyKeys
-        + Starts
-        + LabelsAndReplies
-        + Statistics
-        + Tokens
-        + TombstoneKeys
-        + UnknownSends
-        + Used
-{
-}

@@ -79,7 +79,8 @@ impl Answer {
         Self { status, location: None, cookie: None, body }
     }
 
-    fn json(status: StatusCode, value: &impl Serialize) -> Self {
+    /// With a status of its own.
+    pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Self {
         Self::of(status, Body::Json(to_json(value)))
     }
 
@@ -96,11 +97,6 @@ impl Answer {
     /// 202: owed now.
     pub(crate) fn accepted(value: &impl Serialize) -> Self {
         Self::json(StatusCode::ACCEPTED, value)
-    }
-
-    /// With a status that the value itself tells.
-    pub(crate) fn with_status(status: StatusCode, value: &impl Serialize) -> Self {
-        Self::json(status, value)
     }
 
     /// 204.

@@ -51,5 +51,5 @@ pub(super) async fn ready(doors: Data<Doors>) -> Result<Answer, Problem> {
             .map_or("unknown", |are_current| if are_current { "current" } else { "pending" }),
         redis: found.redis.map_or("none", |is_up| if is_up { "up" } else { "down" }),
     };
-    Ok(Answer::with_status(code, &ready))
+    Ok(Answer::json(code, &ready))
 }

@@ -1,7 +1,7 @@
 //! What makes a webhook once only. In: channel and body. Out: 64 hexadecimal digits, the same for every copy.
 
+use execution::deduplicate_webhook::Webhook;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::{
     content,
@@ -18,16 +18,23 @@ pub fn fingerprint_of(channel: &str, body: &[u8]) -> Option<String> {
 
 /// The same of a body that was read already.
 pub(super) fn fingerprint(channel: &str, webhook: Part<'_>) -> String {
-    let kind = webhook.text("typeWebhook");
-    let chat = chat_of(webhook);
-    let id = message_id(webhook);
-    if !id.is_empty() {
-        return digest(&["baton1", channel, kind, &chat, id, webhook.text("status")]);
-    }
+    let type_webhook = webhook.text("typeWebhook");
+    let chat_id = &*chat_of(webhook);
     let message = webhook.part("messageData");
-    let at = webhook.integer("timestamp").unwrap_or(0).to_string();
-    let words = content::words(message);
-    digest(&["baton1", channel, kind, &chat, &at, message.text("typeMessage"), words])
+    let made_of = match message_id(webhook) {
+        "" => Webhook::WithoutId {
+            channel,
+            type_webhook,
+            chat_id,
+            timestamp: webhook.integer("timestamp").unwrap_or(0),
+            message_type: message.text("typeMessage"),
+            text: content::words(message),
+        },
+        message_id => {
+            Webhook::WithId { channel, type_webhook, chat_id, message_id, status: webhook.text("status") }
+        }
+    };
+    made_of.fingerprint()
 }
 
 /// The provider's id of the message that a webhook is about, in either spelling; empty if there is none.
@@ -44,12 +51,9 @@ fn chat_of(webhook: Part<'_>) -> String {
     ChatId::parse(raw).map_or_else(|| raw.to_owned(), |chat| chat.to_string())
 }
 
-fn digest(parts: &[&str]) -> String {
-    hex::encode(Sha256::digest(parts.join("\0")))
-}
-
 #[cfg(test)]
 mod tests {
+    use execution::deduplicate_webhook::fingerprint as digest;
     use serde_json::json;
 
     use super::*;

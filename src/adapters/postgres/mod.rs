@@ -32,7 +32,7 @@ use sqlx::{
 use stale_connections::StaleConnections;
 
 use super::{ErrorClass, write_health::WriteHealth};
-use crate::flow::clock::Clock;
+use crate::flow::{clock::Clock, places::Places};
 
 /// A statement that runs longer is given up: nothing here has reason to.
 const STATEMENT_MS: u32 = 5_000;
@@ -81,6 +81,8 @@ pub struct Postgres {
     /// Of all its connections.
     stale_connections: StaleConnections,
 }
+
+impl Places for Postgres {}
 
 impl Postgres {
     /// Opens a pool of at most this many connections. Changes nothing in the database.

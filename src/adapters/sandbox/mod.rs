@@ -15,7 +15,7 @@ use crate::{
     domain::{
         chat::ChatId,
         faults::ProviderFault,
-        message::{DeliveryReason, DeliveryState, Kind},
+        message::{DeliveryReason, DeliveryState},
         time::Time,
     },
     flow::provider::{
@@ -91,21 +91,8 @@ impl Sandbox {
         let status = DeliveryState::Read;
         let message = ShownMessage { id: id.to_owned(), text: text.to_owned(), from_us: true, at, status };
         held(&self.phones).show(chat, message);
-        Arrival {
-            chat: chat.clone(),
-            alias: None,
-            id: Some(id.to_owned()),
-            fingerprint: fingerprint(&[SANDBOX, chat.as_str(), id]),
-            at: Some(at),
-            contact_name: None,
-            sender: None,
-            kind: Kind::Text,
-            text: text.to_owned(),
-            quoted: None,
-            media: None,
-            inert: None,
-            is_unreadable: false,
-        }
+        let fingerprint = fingerprint(&[SANDBOX, chat.as_str(), id]);
+        Arrival { fingerprint, ..Arrival::plain(chat, id, text.to_owned(), at) }
     }
 
     /// Takes a message as the gateway does: the contact sees it, and the echo and each step of its way are reported.

@@ -48,20 +48,13 @@ pub(super) fn read(
     let inert = inert(&chat, kind, &words);
     let arrival = Arrival {
         fingerprint: fingerprint(&[SANDBOX, chat.as_str(), &id]),
-        chat,
-        alias: None,
-        id: Some(id),
-        at: Some(now),
         contact_name: name,
-        sender: None,
         kind,
-        text: described(kind, &words),
-        quoted: None,
-        media: None,
         inert,
         is_unreadable: inert.is_none()
             && matches!(kind, Kind::Voice | Kind::Audio)
             && words.trim().is_empty(),
+        ..Arrival::plain(&chat, &id, described(kind, &words), now)
     };
     Ok((arrival, words))
 }

@@ -34,7 +34,10 @@ use sqlx::{
 
 use self::open_file::OpenFile;
 use super::{ErrorClass, write_health::WriteHealth};
-use crate::{domain::time::Time, flow::clock::Clock};
+use crate::{
+    domain::time::Time,
+    flow::{clock::Clock, places::Places},
+};
 
 /// How long short writers of other processes (commands of the shell) are waited for.
 const BUSY: Duration = Duration::from_secs(5);
@@ -67,6 +70,8 @@ pub struct Sqlite {
     pub(crate) write_health: WriteHealth,
     clock: Arc<dyn Clock>,
 }
+
+impl Places for Sqlite {}
 
 impl Sqlite {
     /// The file that such an address names; None if it is not the address of a file.

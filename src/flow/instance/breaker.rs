@@ -143,9 +143,7 @@ impl Breaker {
             Stage::Trial => Phase::HalfOpen,
         }
     }
-}
 
-impl Breaker {
     /// Whether it keeps calls away. Not any more when its time is over and for as long again nobody has come to try: the next
     /// caller is let through then. Before that one who waits is about to, and what is wrong has not ended.
     pub fn keeps_away(&self, now: Time) -> bool {

@@ -10,7 +10,7 @@ use crate::{
     domain::{enclosure::CAPTION_MAX, message},
     flow::{
         archive::Window,
-        desk::{BATCH_MAX, Idempotency, NewMessage, Refusal, TEXT_MAX},
+        desk::{BATCH_MAX, NewMessage, Refusal, TEXT_MAX},
         ledger::Key,
     },
     http::{
@@ -164,7 +164,7 @@ async fn said(
     body: JsonOrForm<Saying>,
 ) -> Answered {
     let (once, words) = match body {
-        JsonOrForm::Json(body) => (idempotency(once, caller, &body), body.value.words("")?),
+        JsonOrForm::Json(body) => (once.of(caller, body.hash()), body.value.words("")?),
         JsonOrForm::Form(form) => (once.of(caller, form.hash()), enclosed(doors, form).await?),
     };
     let words = vec![words];
@@ -187,10 +187,6 @@ async fn enclosed(doors: &Doors, form: Form) -> Result<NewMessage, Problem> {
     Ok(NewMessage { quoted: form.quoted, enclosure: Some(enclosure), ..NewMessage::of(form.caption) })
 }
 
-fn idempotency<T>(once: IdempotencyKey, caller: &Caller, body: &Json<T>) -> Option<Idempotency> {
-    once.of(caller, body.hash())
-}
-
 /// Texts to send, in this order.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -210,7 +206,7 @@ pub(crate) async fn say_all(
     once: IdempotencyKey,
     body: Json<SayingAll>,
 ) -> Answered {
-    let once = idempotency(once, &caller, &body);
+    let once = once.of(&caller, body.hash());
     let messages = body.value.messages;
     if !(1..=BATCH_MAX).contains(&messages.len()) {
         return Err(Problem::invalid("/messages", format!("must be 1 to {BATCH_MAX}")));
@@ -248,7 +244,7 @@ pub(crate) async fn note(
     once: IdempotencyKey,
     body: Json<Note>,
 ) -> Answered {
-    let once = idempotency(once, &caller, &body);
+    let once = once.of(&caller, body.hash());
     let text = read::text("/text", body.value.text, TEXT_MAX)?;
     let key = key(&doors, &caller, id.0).await?;
     let (conversation, note) = doors.desk.note(key, text, &caller.who(), once).await?;
