@@ -86,6 +86,7 @@ impl Token {
                 }
                 let now = opened.ledger.now().await?;
                 opened.audit.note(&Audited::new(now, actor::SHELL, Deed::TokenRevoked).to(id)).await?;
+                tell(&opened, id, "removed", now).await?;
                 print::text("revoked")?;
             }
         }
@@ -116,7 +117,13 @@ async fn create(opened: &Opened, args: TokenArgs) -> anyhow::Result<(registry::T
     opened.tokens.add_token(&token, &hash).await?;
     let deed = Audited::new(now, actor::SHELL, Deed::TokenCreated).to(token.id);
     opened.audit.note(&deed.with("name", token.name.as_str()).with("role", token.role.as_str())).await?;
+    tell(opened, token.id, "added", now).await?;
     Ok((token, secret))
+}
+
+async fn tell(opened: &Opened, token: Uuid, action: &'static str, now: Time) -> anyhow::Result<()> {
+    let event = registry::token_updated(token, action, actor::SHELL, now);
+    Ok(opened.ledger.keep(vec![event], Vec::new()).await?)
 }
 
 /// The agent with that address or id, who must be let in.

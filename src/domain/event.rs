@@ -114,6 +114,8 @@ words! {
         ChannelUpdated = "channel_updated",
         /// An agent was added or changed.
         AgentUpdated = "agent_updated",
+        /// A token was made or revoked.
+        TokenUpdated = "token_updated",
         /// A label was added, changed or removed.
         LabelUpdated = "label_updated",
         /// A canned reply was added, changed or removed.
@@ -122,6 +124,8 @@ words! {
         EndpointUpdated = "endpoint_updated",
         /// An endpoint was switched off.
         EndpointDisabled = "endpoint_disabled",
+        /// The sandbox behaves otherwise from now on.
+        SandboxUpdated = "sandbox_updated",
         /// Sent to an endpoint when a person tests it. It is in no list: nothing has happened.
         EndpointTested = "endpoint_tested",
     }
@@ -161,8 +165,10 @@ impl EventType {
     /// Whether it is about something that belongs to no single channel: anyone who sees one sees the event, unless it says for
     /// whom it is.
     pub const fn concerns_every_channel(self) -> bool {
-        matches!(self, Self::AgentUpdated | Self::LabelUpdated | Self::CannedReplyUpdated)
-            || self.is_about_endpoints()
+        matches!(
+            self,
+            Self::AgentUpdated | Self::TokenUpdated | Self::LabelUpdated | Self::CannedReplyUpdated
+        ) || self.is_about_endpoints()
     }
 
     /// Whether it is about a webhook endpoint.

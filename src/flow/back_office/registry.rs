@@ -9,6 +9,8 @@ use crate::{
     domain::{
         brake::{Brake, Latched},
         chat::ChatId,
+        docket::Entry,
+        event::{Event, EventType},
         time::Time,
         words::words,
     },
@@ -107,6 +109,15 @@ impl Token {
     pub fn fresh_secret() -> Result<String, getrandom::Error> {
         Ok(format!("baton_{}", fresh_secret()?))
     }
+}
+
+/// Tells that a token was `added` or `removed`.
+pub fn token_updated(token: Uuid, action: &'static str, by: &str, now: Time) -> Event {
+    Entry::of(EventType::TokenUpdated)
+        .action(action)
+        .by(by)
+        .with("token_id", token.to_string())
+        .outside("", now)
 }
 
 /// How two ids of one person stand to each other.

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::Answered;
 use crate::{
+    domain::{docket::Entry, event::EventType},
     flow::{desk::TEXT_MAX, provider::SANDBOX},
     http::{
         answer::Answer,
@@ -84,6 +85,8 @@ pub(crate) async fn behave(doors: Data<Doors>, caller: Caller, body: Json<Sandbo
         duplicate_webhooks: change.duplicate_webhooks.unwrap_or(is.duplicate_webhooks),
     };
     sandbox.behave(behaviour);
+    let event = Entry::of(EventType::SandboxUpdated).action("changed").by(&caller.actor);
+    doors.tell(event.outside(SANDBOX, (doors.now)())).await;
     Ok(Answer::ok(&Behaviour::from(behaviour)))
 }
 

@@ -96,6 +96,7 @@ async fn created(doors: &Doors, caller: &Caller, wanted: TokenRequest) -> Answer
     doors.auth.forget();
     let deed = doors.deed(caller, Deed::TokenCreated).to(kept.id);
     doors.note(deed.with("name", kept.name.as_str()).with("role", kept.role.as_str())).await;
+    doors.tell(registry::token_updated(kept.id, "added", &caller.actor, now)).await;
     let location = format!("/api/v1/tokens/{}", kept.id);
     Ok(Answer::created(location, &NewToken { kept: kept.into(), token }))
 }
@@ -154,6 +155,7 @@ pub(crate) async fn revoke(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
     }
     doors.auth.forget();
     doors.note(doors.deed(&caller, Deed::TokenRevoked).to(id.0)).await;
+    doors.tell(registry::token_updated(id.0, "removed", &caller.actor, (doors.now)())).await;
     Ok(Answer::empty())
 }
 

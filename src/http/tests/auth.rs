@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{ADMIN, NOW, World, fakes, request};
 use crate::{
-    domain::time::Time,
+    domain::{event::EventType, time::Time},
     flow::back_office::{
         people::hash_of,
         registry::{Role, Token},
@@ -198,6 +198,12 @@ async fn a_new_token_is_shown_once_and_kept_as_a_hash() {
     assert_eq!(status(&world, "GET", "/api/v1/conversations", &text).await, 200);
     assert!(!world.get("/api/v1/tokens").await.body.contains(&text));
     assert!(!world.get(reply.header("location")).await.body.contains(&text));
+    assert_eq!(world.ask("DELETE", reply.header("location"), None).await.status, 204);
+    let told: Vec<_> = world.house.kept.lock().unwrap().iter().cloned().collect();
+    let [added, removed] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((added.kind, added.action.as_deref()), (EventType::TokenUpdated, Some("added")));
+    assert_eq!((removed.kind, removed.action.as_deref()), (EventType::TokenUpdated, Some("removed")));
+    assert_eq!(added.details.get("token_id"), Some(&made["id"]));
 }
 
 #[tokio::test]

@@ -45,6 +45,8 @@ async fn the_sandbox_shows_its_phone_and_behaves_as_told() {
     });
     assert_eq!(world.ask("PATCH", "/api/v1/sandbox", Some(change)).await.json(), wanted);
     assert_eq!(world.get("/api/v1/sandbox").await.json(), wanted);
+    let told = world.house.kept.lock().unwrap().last().cloned().expect("who looks at it is told");
+    assert_eq!((told.kind.as_str(), told.channel.as_str()), ("sandbox_updated", "sandbox"));
     let wrong = json!({ "provider_delay_ms": 600_001 });
     assert_eq!(world.ask("PATCH", "/api/v1/sandbox", Some(wrong)).await.pointer(), "/provider_delay_ms");
     let path = "/api/v1/sandbox/chats/6580000001@c.us/phone-message";

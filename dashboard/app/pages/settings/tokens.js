@@ -5,7 +5,7 @@ import { agents, channelTitle } from "../../state/shelf.js";
 import { post, remove } from "../../wire/api.js";
 import { serverNow } from "../../wire/server_time.js";
 import { lately, moment, t, word } from "../../words/index.js";
-import { useListed } from "../../parts/asked.js";
+import { useHeard, useListed } from "../../parts/asked.js";
 import { Copyable } from "../../parts/copy.js";
 import { Confirm, Dialog } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
@@ -24,6 +24,7 @@ const DAY_MS = 86_400_000;
 export function Tokens() {
   /** @type {import("../../parts/asked.js").Listed<Wire.Token>} */
   const listed = useListed("/tokens");
+  useHeard((event) => event.type === "token_updated", listed.again);
   const isMaking = useSignal(false);
   /** @type {import("../../vendor/preact.js").Signal<Wire.Token | null>} */
   const leaving = useSignal(null);
