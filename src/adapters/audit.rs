@@ -33,21 +33,11 @@ impl<S: Store> Audit for S {
         let mut statement = Statement::new(
             "select a.id, a.at, a.actor, a.deed, a.subject, a.details from audit a where true",
         );
-        if let Some(actor) = &filter.actor {
-            statement.push(" and a.actor = ").bind(actor.as_str());
-        }
-        if let Some(deed) = filter.deed {
-            statement.push(" and a.deed = ").bind(deed.as_str());
-        }
-        if let Some(since) = filter.since {
-            statement.push(" and a.at >= ").bind(since);
-        }
-        if let Some(until) = filter.until {
-            statement.push(" and a.at < ").bind(until);
-        }
-        if let Some(before) = filter.before {
-            statement.push(" and a.id < ").bind(before);
-        }
+        statement.given(" and a.actor = ", filter.actor.as_deref());
+        statement.given(" and a.deed = ", filter.deed.map(|deed| deed.as_str()));
+        statement.given(" and a.at >= ", filter.since);
+        statement.given(" and a.at < ", filter.until);
+        statement.given(" and a.id < ", filter.before);
         statement.push(" order by a.id desc limit ").bind(limit);
         self.rows(statement).await?.iter().map(read).collect()
     }

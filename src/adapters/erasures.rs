@@ -126,9 +126,7 @@ impl<S: Store> Erasures for S {
              where h.chat_id not like '%@c.us' and h.chat_id not like '%@lid' and h.channel = ",
         );
         statement.bind(channel);
-        if let Some(after) = after {
-            statement.push(" and h.conversation_id > ").bind(after);
-        }
+        statement.given(" and h.conversation_id > ", after);
         statement.push(" order by h.conversation_id limit ").bind(limit);
         self.rows(statement).await?.iter().map(|row| cell(row, "conversation_id")).collect()
     }
@@ -186,9 +184,7 @@ impl<S: Store> Erasures for S {
             "select l.id, l.payload from dead_letters l where l.conversation_id is null and l.kind = ",
         );
         statement.bind(LetterKind::Webhook.as_str()).push(" and l.channel = ").bind(channel);
-        if let Some(after) = after {
-            statement.push(" and l.id > ").bind(after);
-        }
+        statement.given(" and l.id > ", after);
         statement.push(" order by l.id limit ").bind(limit);
         let found = self.rows(statement).await?;
         found

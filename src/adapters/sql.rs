@@ -140,6 +140,14 @@ impl Statement {
         self
     }
 
+    /// More text and its value, if there is one.
+    pub(crate) fn given(&mut self, text: &'static str, value: Option<impl Into<Bound>>) -> &mut Self {
+        match value {
+            Some(value) => self.push(text).bind(value),
+            None => self,
+        }
+    }
+
     /// The moment of that store.
     pub(crate) fn now<S: Store>(&mut self, store: &S) -> &mut Self {
         match store.moment() {

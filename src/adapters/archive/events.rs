@@ -175,25 +175,16 @@ fn read<S: Store>(journal: &Journal, row: &S::Row) -> Result<Found, Error> {
 fn narrowed<S: Store>(statement: &mut Statement, wanted: &EventFilter) -> Conditions {
     let mut conditions = Conditions::default();
     conditions.next(statement).push(feed::STAYS);
-    let about: [(&str, Option<Uuid>); 3] = [
-        ("e.conversation_id = ", wanted.conversation),
-        ("e.message_id = ", wanted.message),
-        ("e.turn_id = ", wanted.turn),
-    ];
-    for (column, id) in about {
-        if let Some(id) = id {
-            conditions.next(statement).push(column).bind(id);
-        }
-    }
+    conditions.given(statement, "e.conversation_id = ", wanted.conversation);
+    conditions.given(statement, "e.message_id = ", wanted.message);
+    conditions.given(statement, "e.turn_id = ", wanted.turn);
     if let Some(channels) = &wanted.channels {
         let shared = EventType::ALL.iter().filter(|kind| kind.concerns_every_channel());
         let shared = shared.map(|kind| kind.as_str().to_owned()).collect();
         conditions.next(statement).push("(e.channel").one_of(S::ENGINE, channels.clone());
         statement.push(" or e.kind").one_of(S::ENGINE, shared).push(")");
     }
-    if let Some(channel) = &wanted.channel {
-        conditions.next(statement).push("e.channel = ").bind(channel.as_str());
-    }
+    conditions.given(statement, "e.channel = ", wanted.channel.as_deref());
     if wanted.conversation.is_none() && might_be_for_some(&wanted.kinds) {
         only_for_the_viewer(conditions.next(statement), wanted);
     }
@@ -201,12 +192,8 @@ fn narrowed<S: Store>(statement: &mut Statement, wanted: &EventFilter) -> Condit
         let kinds = wanted.kinds.iter().map(|kind| kind.as_str().to_owned()).collect();
         conditions.next(statement).push("e.kind").one_of(S::ENGINE, kinds);
     }
-    if let Some(since) = wanted.since {
-        conditions.next(statement).push("e.at >= ").bind(since);
-    }
-    if let Some(until) = wanted.until {
-        conditions.next(statement).push("e.at < ").bind(until);
-    }
+    conditions.given(statement, "e.at >= ", wanted.since);
+    conditions.given(statement, "e.at < ", wanted.until);
     conditions
 }
 

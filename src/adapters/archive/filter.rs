@@ -1,7 +1,7 @@
 //! What a list is narrowed by, as conditions of its statement. Every value is bound.
 
 use crate::{
-    adapters::sql::{Engine, Statement},
+    adapters::sql::{Bound, Engine, Statement},
     domain::mode::Mode,
     flow::archive::{ConversationFilter, Group, Sort},
 };
@@ -18,6 +18,18 @@ impl Conditions {
         let word = if self.begun { " and " } else { " where " };
         self.begun = true;
         statement.push(word)
+    }
+
+    /// What a column is to be, if it matters: the beginning of the condition, and the value.
+    pub(super) fn given(
+        &mut self,
+        statement: &mut Statement,
+        text: &'static str,
+        value: Option<impl Into<Bound>>,
+    ) {
+        if let Some(value) = value {
+            self.next(statement).push(text).bind(value);
+        }
     }
 
     /// Only rows on these channels, if it matters.
@@ -50,12 +62,8 @@ pub(super) fn conversations(
         conditions.next(statement).push("c.id in (select h.conversation_id from chats h where h.chat_id = ");
         statement.bind(chat.as_str()).push(")");
     }
-    if let Some(mode) = wanted.mode {
-        conditions.next(statement).push("c.mode = ").bind(mode.as_str());
-    }
-    if let Some(status) = wanted.status {
-        conditions.next(statement).push("c.status = ").bind(status.as_str());
-    }
+    conditions.given(statement, "c.mode = ", wanted.mode.map(|mode| mode.as_str()));
+    conditions.given(statement, "c.status = ", wanted.status.map(|status| status.as_str()));
     if let Some(assignee) = wanted.assignee {
         let statement = conditions.next(statement).push("c.assignee");
         match assignee {
@@ -84,9 +92,7 @@ pub(super) fn conversations(
     if let Some(is_unread) = wanted.unread {
         conditions.next(statement).push(if is_unread { "c.unread > 0" } else { "c.unread = 0" });
     }
-    if let Some(since) = wanted.updated_since {
-        conditions.next(statement).push("c.updated_at >= ").bind(since);
-    }
+    conditions.given(statement, "c.updated_at >= ", wanted.updated_since);
     if wanted.sort == Sort::WaitingSince {
         conditions.next(statement).push("c.waiting_since is not null");
     }

@@ -43,12 +43,8 @@ pub(super) async fn list<S: Store>(
     });
     conditions.next(&mut statement).push(IS_THERE);
     conditions.channels(&mut statement, S::ENGINE, "c.channel", wanted.channels.as_deref());
-    if let Some(conversation) = wanted.conversation {
-        conditions.next(&mut statement).push("f.conversation_id = ").bind(conversation);
-    }
-    if let Some(before) = wanted.due_before {
-        conditions.next(&mut statement).push("f.due_at < ").bind(before);
-    }
+    conditions.given(&mut statement, "f.conversation_id = ", wanted.conversation);
+    conditions.given(&mut statement, "f.due_at < ", wanted.due_before);
     let (beyond, order) = match state {
         FollowUpState::Pending => ("(f.due_at, f.id) > (", " order by f.due_at, f.id limit "),
         FollowUpState::Sent | FollowUpState::Cancelled | FollowUpState::Withheld => {

@@ -111,15 +111,9 @@ pub(super) async fn exchanged<S: Store>(
     statement.push(" join conversations c on c.id = m.conversation_id and ").push(IS_THERE);
     let mut conditions = Conditions::default();
     conditions.channels(&mut statement, S::ENGINE, "m.channel", wanted.channels.as_deref());
-    if let Some(conversation) = wanted.conversation {
-        conditions.next(&mut statement).push("m.conversation_id = ").bind(conversation);
-    }
-    if let Some(since) = wanted.since {
-        conditions.next(&mut statement).push("m.at >= ").bind(since);
-    }
-    if let Some(until) = wanted.until {
-        conditions.next(&mut statement).push("m.at < ").bind(until);
-    }
+    conditions.given(&mut statement, "m.conversation_id = ", wanted.conversation);
+    conditions.given(&mut statement, "m.at >= ", wanted.since);
+    conditions.given(&mut statement, "m.at < ", wanted.until);
     if let Some((at, id)) = after {
         conditions.next(&mut statement).push("(m.at, m.id) > (").bind(at);
         statement.push(", ").bind(id).push(")");

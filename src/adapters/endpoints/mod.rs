@@ -294,9 +294,7 @@ const READY: &str = "(select cast(coalesce(sum(l.waiting), 0) as bigint) from (s
 async fn standings<S: Store>(store: &S, id: Option<Uuid>) -> Result<Vec<Summary>, Error> {
     let mut statement = Statement::new("select ");
     statement.push(read::ENDPOINT).push(", ").push(WAITING).push(" from endpoints p");
-    if let Some(id) = id {
-        statement.push(" where p.id = ").bind(id);
-    }
+    statement.given(" where p.id = ", id);
     statement.push(" order by p.created_at, p.id limit ").bind(ROWS_MAX);
     let rows = store.rows(statement).await?;
     let mut lasts = last(store, id).await?;
@@ -317,9 +315,7 @@ async fn last<S: Store>(store: &S, id: Option<Uuid>) -> Result<Vec<Delivery>, Er
         " from endpoints p join deliveries d on d.id = (select l.id from deliveries l \
          where l.endpoint_id = p.id and l.last_at is not null order by l.last_at desc limit 1)",
     );
-    if let Some(id) = id {
-        statement.push(" where p.id = ").bind(id);
-    }
+    statement.given(" where p.id = ", id);
     statement.push(" limit ").bind(ROWS_MAX);
     let rows = store.rows(statement).await?;
     let journal = Journal::read(store).await?;
@@ -330,9 +326,7 @@ async fn last<S: Store>(store: &S, id: Option<Uuid>) -> Result<Vec<Delivery>, Er
 fn overwriting(id: Uuid, change: &Change, now: Time) -> Statement {
     let mut statement = Statement::new("update endpoints set updated_at = ");
     statement.bind(now);
-    if let Some(url) = &change.url {
-        statement.push(", url = ").bind(url.as_str());
-    }
+    statement.given(", url = ", change.url.as_deref());
     if let Some(events) = &change.events {
         statement.push(", events = ").bind(events.as_ref());
     }

@@ -215,28 +215,18 @@ fn insertion_of(link: &Link) -> Statement {
 fn overwriting(id: Uuid, change: &Change, now: Time) -> Statement {
     let mut statement = Statement::new("update agents set updated_at = ");
     statement.bind(now);
-    if let Some(name) = &change.name {
-        statement.push(", name = ").bind(name.as_str());
-    }
+    statement.given(", name = ", change.name.as_deref());
     if let Some(email) = &change.email {
         statement.push(", email = ").bind(email.as_str());
         statement.push(", email_folded = ").bind(folded(email));
     }
-    if let Some(role) = change.role {
-        statement.push(", role = ").bind(role.as_str());
-    }
+    statement.given(", role = ", change.role.map(|role| role.as_str()));
     if let Some(channels) = &change.channels {
         statement.push(", channels = ").bind(channels.as_ref());
     }
-    if let Some(is_disabled) = change.is_disabled {
-        statement.push(", disabled = ").bind(is_disabled);
-    }
-    if let Some(password) = &change.password {
-        statement.push(", password = ").bind(password.as_str());
-    }
-    if let Some(preferences) = &change.preferences {
-        statement.push(", preferences = ").bind(preferences.as_str());
-    }
+    statement.given(", disabled = ", change.is_disabled);
+    statement.given(", password = ", change.password.as_deref());
+    statement.given(", preferences = ", change.preferences.as_deref());
     statement.push(" where id = ").bind(id);
     if let Some(email) = &change.email {
         statement
