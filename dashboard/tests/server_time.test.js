@@ -6,7 +6,7 @@ import { answers, later as slow, pass } from "./page.js";
 import { drawn } from "./drawn.js";
 import { later } from "../app/inbox/later.js";
 import { inMinutes } from "../app/inbox/times.js";
-import { Ago } from "../app/parts/ago.js";
+import { Ago } from "../app/pages/ago.js";
 import { now } from "../app/parts/now.js";
 import { get } from "../app/wire/api.js";
 import { serverNow } from "../app/wire/server_time.js";

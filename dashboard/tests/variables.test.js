@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fill, read } from "../app/parts/variables.js";
+import { fill, read } from "../app/pages/settings/variables.js";
 
 test("what is wrong with a variable is found, and nothing else", () => {
   for (const [text, fault] of [

@@ -5,7 +5,7 @@ import { isAdmin } from "../state/session.js";
 import { channelTitle } from "../state/shelf.js";
 import { Problem, post, remove } from "../wire/api.js";
 import { t, word } from "../words/index.js";
-import { Ago } from "../parts/ago.js";
+import { Ago } from "./ago.js";
 import { Confirm } from "../parts/dialog.js";
 import { Icon } from "../parts/icon.js";
 import { problemText, say } from "../parts/toast.js";

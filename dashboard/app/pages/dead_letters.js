@@ -5,8 +5,8 @@ import { go, route } from "../state/route.js";
 import { isAdmin } from "../state/session.js";
 import { t, word } from "../words/index.js";
 import { useHeard, useListed } from "../parts/asked.js";
-import { Listing } from "../parts/listing.js";
-import { Segments } from "../parts/segments.js";
+import { Listing } from "./listing.js";
+import { Segments } from "./segments.js";
 import { Letter } from "./dead_letter.js";
 
 /** @import * as Wire from "../../types/wire.js" */

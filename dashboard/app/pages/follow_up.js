@@ -6,7 +6,7 @@ import { conversation, load } from "../state/conversations.js";
 import { mayAct } from "../state/session.js";
 import { Problem, put, remove } from "../wire/api.js";
 import { clock, day, t, word } from "../words/index.js";
-import { Ago } from "../parts/ago.js";
+import { Ago } from "./ago.js";
 import { minute } from "../parts/now.js";
 import { say, sayProblem } from "../parts/toast.js";
 import { ConversationLink, bring } from "./conversation_link.js";

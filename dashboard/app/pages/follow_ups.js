@@ -8,8 +8,8 @@ import { channels } from "../state/shelf.js";
 import { t, word } from "../words/index.js";
 import { useAsked, useHeard, useListed } from "../parts/asked.js";
 import { Icon } from "../parts/icon.js";
-import { Listing } from "../parts/listing.js";
-import { Segments } from "../parts/segments.js";
+import { Listing } from "./listing.js";
+import { Segments } from "./segments.js";
 import { Planned } from "./follow_up.js";
 
 /** @import * as Wire from "../../types/wire.js" */

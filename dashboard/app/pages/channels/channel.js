@@ -7,7 +7,7 @@ import { t } from "../../words/index.js";
 import { useAsked, useHeard } from "../../parts/asked.js";
 import { Confirm } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
-import { Failed } from "../../parts/listing.js";
+import { Failed } from "../listing.js";
 import { problemText, say, sayProblem } from "../../parts/toast.js";
 import { Brake, BrakeTag } from "./brake.js";
 import { freshTokens } from "./connect.js";

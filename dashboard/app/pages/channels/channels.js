@@ -6,7 +6,7 @@ import { isAdmin, isAdminOfAll } from "../../state/session.js";
 import { t } from "../../words/index.js";
 import { useHeard, useListed } from "../../parts/asked.js";
 import { Icon } from "../../parts/icon.js";
-import { Listing } from "../../parts/listing.js";
+import { Listing } from "../listing.js";
 import { BrakeTag } from "./brake.js";
 import { OneChannel } from "./channel.js";
 import { Connect } from "./connect.js";

@@ -8,7 +8,7 @@ import { t } from "../../words/index.js";
 import { useAsked, useHeard } from "../../parts/asked.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { Icon } from "../../parts/icon.js";
-import { Failed } from "../../parts/listing.js";
+import { Failed } from "../listing.js";
 import { Arrival } from "./arrival.js";
 import { isFetched } from "./receiving.js";
 import { StateWords, isOfChannels, isRefused } from "./state.js";

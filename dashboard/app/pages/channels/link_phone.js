@@ -4,7 +4,7 @@ import { html, useEffect } from "../../vendor/preact.js";
 import { isAdmin } from "../../state/session.js";
 import { t } from "../../words/index.js";
 import { useAsked } from "../../parts/asked.js";
-import { Failed } from "../../parts/listing.js";
+import { Failed } from "../listing.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 

@@ -5,7 +5,7 @@ import { patch } from "../../wire/api.js";
 import { number, t, word } from "../../words/index.js";
 import { useAsked } from "../../parts/asked.js";
 import { Field, Form, Send } from "../../parts/form.js";
-import { Failed } from "../../parts/listing.js";
+import { Failed } from "../listing.js";
 import { say } from "../../parts/toast.js";
 import { ALWAYS, FACTORS, GROUPS, OWN } from "./rule_list.js";
 

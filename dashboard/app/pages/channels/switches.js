@@ -4,7 +4,7 @@ import { html } from "../../vendor/preact.js";
 import { randomHex } from "../../wire/random.js";
 import { t } from "../../words/index.js";
 import { Copyable } from "../../parts/copy.js";
-import { Failed, Table } from "../../parts/listing.js";
+import { Failed, Table } from "../listing.js";
 import { isFetched } from "./receiving.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
@@ -50,7 +50,7 @@ export function Switches({ channel, token, settings }) {
   </div>`;
 }
 
-/** @returns {import("../../parts/listing.js").Column<string>[]} */
+/** @returns {import("../listing.js").Column<string>[]} */
 const columns = () => [
   { words: t("switches.switch"), isHead: true, cell: (name) => html`<code>${name}</code>` },
   { words: t("switches.set_to"), cell: (name) => html`<strong>${OFF.includes(name) ? "no" : "yes"}</strong>` },

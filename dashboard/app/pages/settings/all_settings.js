@@ -3,7 +3,7 @@
 import { html, useSignal } from "../../vendor/preact.js";
 import { span, t, word } from "../../words/index.js";
 import { useAsked } from "../../parts/asked.js";
-import { Listing, Table } from "../../parts/listing.js";
+import { Listing, Table } from "../listing.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 
@@ -32,7 +32,7 @@ export function AllSettings() {
     </${Listing}>`;
 }
 
-/** @returns {import("../../parts/listing.js").Column<Wire.Setting>[]} */
+/** @returns {import("../listing.js").Column<Wire.Setting>[]} */
 function columns() {
   return [
     { words: t("all.name"), isHead: true, cell: (it) => html`<code>${it.name}</code>` },

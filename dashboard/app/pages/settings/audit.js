@@ -5,7 +5,7 @@ import { actorName } from "../../inbox/names.js";
 import { agentName, channelTitle } from "../../state/shelf.js";
 import { lately, moment, t, word } from "../../words/index.js";
 import { useListed } from "../../parts/asked.js";
-import { Listing, Table } from "../../parts/listing.js";
+import { Listing, Table } from "../listing.js";
 
 /** @typedef {{id: string, at: string, actor: string, action: string, subject: string | null, details: Record<string, any>}} Deed */
 
@@ -20,7 +20,7 @@ export function Audit() {
     </${Listing}>`;
 }
 
-/** @returns {import("../../parts/listing.js").Column<Deed>[]} */
+/** @returns {import("../listing.js").Column<Deed>[]} */
 function columns() {
   return [
     { words: t("audit.when"), cell: (it) => html`<time datetime=${it.at} title=${moment(it.at)}>${lately(it.at)}</time>` },

@@ -8,9 +8,9 @@ import { t } from "../../words/index.js";
 import { useHeard, useListed } from "../../parts/asked.js";
 import { Confirm } from "../../parts/dialog.js";
 import { Icon } from "../../parts/icon.js";
-import { Listing, Table } from "../../parts/listing.js";
+import { Listing, Table } from "../listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
-import { read } from "../../parts/variables.js";
+import { read } from "./variables.js";
 import { ReplyForm } from "./canned_reply.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
@@ -64,7 +64,7 @@ export const mayChange = (it) => it.owner !== null || (isAdmin() && seesAllOf(it
 /**
  * @param {import("../../vendor/preact.js").Signal<Reply | "new" | null>} edited
  * @param {import("../../vendor/preact.js").Signal<Reply | null>} leaving
- * @returns {import("../../parts/listing.js").Column<Reply>[]}
+ * @returns {import("../listing.js").Column<Reply>[]}
  */
 function columns(edited, leaving) {
   return [

@@ -7,7 +7,7 @@ import { t } from "../../words/index.js";
 import { Dialog } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { say } from "../../parts/toast.js";
-import { VARIABLES, fill, read } from "../../parts/variables.js";
+import { VARIABLES, fill, read } from "./variables.js";
 import { changed } from "../changed.js";
 import { ChannelsField, channelsOf } from "./channels_field.js";
 

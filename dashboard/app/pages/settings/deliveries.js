@@ -3,10 +3,10 @@
 import { html, useSignal } from "../../vendor/preact.js";
 import { Problem, post } from "../../wire/api.js";
 import { lately, moment, number, t, word } from "../../words/index.js";
-import { Ago } from "../../parts/ago.js";
+import { Ago } from "../ago.js";
 import { useHeard, useListed, useOnItsWay } from "../../parts/asked.js";
 import { Dialog } from "../../parts/dialog.js";
-import { Listing, Table } from "../../parts/listing.js";
+import { Listing, Table } from "../listing.js";
 import { problemText } from "../../parts/toast.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
@@ -50,7 +50,7 @@ export function Deliveries({ title, path, onClose }) {
 
 /**
  * @param {(delivery: Wire.WebhookDelivery) => Promise<void>} again
- * @returns {import("../../parts/listing.js").Column<Wire.WebhookDelivery>[]}
+ * @returns {import("../listing.js").Column<Wire.WebhookDelivery>[]}
  */
 function columns(again) {
   return [

@@ -8,8 +8,8 @@ import { useHeard, useListed } from "../../parts/asked.js";
 import { Confirm, Dialog } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { Icon } from "../../parts/icon.js";
-import { LabelTag } from "../../parts/label_tag.js";
-import { Listing, Table } from "../../parts/listing.js";
+import { LabelTag } from "./label_tag.js";
+import { Listing, Table } from "../listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
 import { changed } from "../changed.js";
 
@@ -59,7 +59,7 @@ export function Labels() {
  * @param {import("../../vendor/preact.js").Signal<Wire.Label | null>} leaving
  */
 function columns(mayChange, edited, leaving) {
-  /** @type {import("../../parts/listing.js").Column<Wire.Label>[]} */
+  /** @type {import("../listing.js").Column<Wire.Label>[]} */
   const all = [
     { words: t("labels.label"), isHead: true, cell: (it) => html`<${LabelTag} name=${it.name} colour=${it.colour} />` },
     { words: t("labels.description"), look: "is-wide", cell: (it) => it.description || html`<span class="soft">${t("none")}</span>` },

@@ -9,7 +9,7 @@ import { t, word } from "../../words/index.js";
 import { useHeard, useListed } from "../../parts/asked.js";
 import { Confirm } from "../../parts/dialog.js";
 import { Icon } from "../../parts/icon.js";
-import { Listing, Table } from "../../parts/listing.js";
+import { Listing, Table } from "../listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
 import { Problem } from "../../wire/api.js";
 import { FreshLink, PersonForm, whole } from "./person.js";
@@ -71,7 +71,7 @@ export function People() {
     ${leaver && html`<${Confirm} title=${t("people.disable_title", { name: leaver.name })} text=${t("people.disable_text")} verb=${t("people.disable")}
       onYes=${() => void set(leaver, true)} onClose=${() => (leaving.value = null)} />`}`;
 
-  /** @returns {import("../../parts/listing.js").Column<Wire.Agent>} */
+  /** @returns {import("../listing.js").Column<Wire.Agent>} */
   function actions() {
     return {
       words: t("actions"),
@@ -87,9 +87,9 @@ export function People() {
   }
 }
 
-/** What an agent is not told of others has no column. @returns {import("../../parts/listing.js").Column<Wire.Agent>[]} */
+/** What an agent is not told of others has no column. @returns {import("../listing.js").Column<Wire.Agent>[]} */
 function columns() {
-  /** @type {import("../../parts/listing.js").Column<Wire.Agent>[]} */
+  /** @type {import("../listing.js").Column<Wire.Agent>[]} */
   const all = [{
     words: t("you.name"),
     isHead: true,

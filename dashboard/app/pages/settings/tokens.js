@@ -10,7 +10,7 @@ import { Copyable } from "../../parts/copy.js";
 import { Confirm, Dialog } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { Icon } from "../../parts/icon.js";
-import { Listing, Table } from "../../parts/listing.js";
+import { Listing, Table } from "../listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
 import { ChannelsField, channelsOf } from "./channels_field.js";
 
@@ -53,7 +53,7 @@ export function Tokens() {
 
 /**
  * @param {Wire.Agent[]} people @param {import("../../vendor/preact.js").Signal<Wire.Token | null>} leaving
- * @returns {import("../../parts/listing.js").Column<Wire.Token>[]}
+ * @returns {import("../listing.js").Column<Wire.Token>[]}
  */
 function columns(people, leaving) {
   return [

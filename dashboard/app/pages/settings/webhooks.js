@@ -5,13 +5,13 @@ import { channelTitle } from "../../state/shelf.js";
 import { patch, post, remove } from "../../wire/api.js";
 import { uuid } from "../../wire/random.js";
 import { t, word } from "../../words/index.js";
-import { Ago } from "../../parts/ago.js";
+import { Ago } from "../ago.js";
 import { useHeard, useListed, useOnItsWay } from "../../parts/asked.js";
 import { Copyable } from "../../parts/copy.js";
 import { Confirm, Dialog } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { Icon } from "../../parts/icon.js";
-import { Listing, Table } from "../../parts/listing.js";
+import { Listing, Table } from "../listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
 import { changed } from "../changed.js";
 import { ChannelsField, channelsOf } from "./channels_field.js";
@@ -82,7 +82,7 @@ export function Webhooks() {
     ${logged.value && html`<${Deliveries} title=${t("webhooks.log.which", { name: nameOf(logged.value) })} path=${path(logged.value)} onClose=${() => (logged.value = null)} />`}
     ${shown.value && html`<${FreshSecret} ...${shown.value} onClose=${() => (shown.value = null)} />`}`;
 
-  /** @returns {import("../../parts/listing.js").Column<Wire.Endpoint>} */
+  /** @returns {import("../listing.js").Column<Wire.Endpoint>} */
   function actions() {
     return {
       words: t("actions"),
@@ -98,7 +98,7 @@ export function Webhooks() {
   }
 }
 
-/** @returns {import("../../parts/listing.js").Column<Wire.Endpoint>[]} */
+/** @returns {import("../listing.js").Column<Wire.Endpoint>[]} */
 function columns() {
   return [
     { words: t("webhooks.endpoint"), isHead: true, look: "is-whole", cell: (it) => html`<div>${broken(nameOf(it))}${it.description && html`<div class="hint">${broken(placeOf(it))}</div>`}</div>` },

@@ -3,7 +3,7 @@
 import { html } from "../vendor/preact.js";
 import { serverNow } from "../wire/server_time.js";
 import { moment, span, t } from "../words/index.js";
-import { minute } from "./now.js";
+import { minute } from "../parts/now.js";
 
 /** @param {{at: string}} props */
 export function Ago({ at }) {

@@ -2,10 +2,10 @@
 
 import { html, useEffect, useRef } from "../vendor/preact.js";
 import { t } from "../words/index.js";
-import { problemText } from "./toast.js";
+import { problemText } from "../parts/toast.js";
 
 /** @import { Problem } from "../wire/api.js" */
-/** @import { Listed } from "./asked.js" */
+/** @import { Listed } from "../parts/asked.js" */
 
 /**
  * @template T

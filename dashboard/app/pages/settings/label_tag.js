@@ -1,6 +1,6 @@
 // A label as it is shown everywhere: its name in ink, its colour in a dot, so that any colour can be read.
 
-import { html } from "../vendor/preact.js";
+import { html } from "../../vendor/preact.js";
 
 /** @param {{name: string, colour?: string | null}} props */
 export function LabelTag({ name, colour }) {
