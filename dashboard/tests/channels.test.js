@@ -13,8 +13,10 @@ import { toldOf, valueOf } from "../app/pages/channels/rules.js";
 import { StateTag, StateWords } from "../app/pages/channels/state.js";
 import { KNOWN } from "../app/parts/linked.js";
 import { preferences } from "../app/state/preferences.js";
-import { en } from "../app/words/en.js";
-import { t, word } from "../app/words/index.js";
+import { en } from "./english.js";
+import { fetchPageWords, t, word } from "../app/words/index.js";
+
+await fetchPageWords();
 
 const source = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 /** What stands in a source between two marks, and there in quotes of this kind. */

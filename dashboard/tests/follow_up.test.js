@@ -8,6 +8,9 @@ import { dueAt, plan } from "../app/inbox/follow_up.js";
 import { asField } from "../app/inbox/times.js";
 import { cancel, restore } from "../app/pages/follow_up.js";
 import { conversation as known, keep } from "../app/state/conversations.js";
+import { fetchPageWords } from "../app/words/index.js";
+
+await fetchPageWords();
 
 const PUT = "PUT /conversations/mei/follow-up";
 const first = { id: "f1", text: "Has it come by now?", due_at: "2026-03-02T10:00:00Z" };

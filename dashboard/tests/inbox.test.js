@@ -7,7 +7,7 @@ import { sentences, unsettled } from "../app/inbox/receipts.js";
 import { countdown, mondayAt } from "../app/inbox/times.js";
 import { step } from "../app/inbox/list.js";
 import { shift } from "../app/inbox/virtual.js";
-import { en } from "../app/words/en.js";
+import { en } from "./english.js";
 import { conversation } from "./made.js";
 
 const receipt = (more) => ({

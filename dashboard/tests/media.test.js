@@ -6,7 +6,7 @@ import { answers, asked, refusal, rest } from "./page.js";
 import { drawn, having } from "./drawn.js";
 import { message } from "./made.js";
 import { Card, Seen, showing } from "../app/inbox/media.js";
-import { en } from "../app/words/en.js";
+import { en } from "./english.js";
 
 const URL = "/api/v1/messages/m1/media";
 const media = { mime_type: "image/jpeg", file_name: "cat.jpg", size: null, seconds: null, caption: null, transcript: null, state: "available", url: URL };

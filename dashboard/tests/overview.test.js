@@ -7,9 +7,11 @@ import { drawn } from "./drawn.js";
 import { Used } from "../app/inbox/lanes.js";
 import { Now } from "../app/pages/overview/now.js";
 import { preferences } from "../app/state/preferences.js";
-import { LANGUAGES } from "../app/words/index.js";
+import { LANGUAGES, fetchPageWords } from "../app/words/index.js";
 import { dayOf, lastOf } from "../app/pages/overview/overview.js";
 import { plotsOf } from "../app/pages/overview/plots.js";
+
+await fetchPageWords();
 
 const nothing = { inbox: 0, inbox_oldest_ms: 0, outbox: {}, outbox_oldest_ms: 0, dead_letters: {}, conversations: {}, attention: {}, follow_ups: 0 };
 /** @param {any} given */

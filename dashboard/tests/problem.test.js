@@ -7,7 +7,7 @@ import { rest } from "./page.js";
 import { preferences } from "../app/state/preferences.js";
 import { problemText } from "../app/parts/toast.js";
 import { Problem } from "../app/wire/api.js";
-import { en } from "../app/words/en.js";
+import { en } from "./english.js";
 import { LANGUAGES } from "../app/words/index.js";
 
 const said = (status, code, detail) => problemText(new Problem({ status, code, title: "Things stand otherwise", detail }));

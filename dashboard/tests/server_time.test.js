@@ -10,6 +10,9 @@ import { Ago } from "../app/pages/ago.js";
 import { now } from "../app/parts/now.js";
 import { get } from "../app/wire/api.js";
 import { serverNow } from "../app/wire/server_time.js";
+import { fetchPageWords } from "../app/words/index.js";
+
+await fetchPageWords();
 
 const MINUTE_MS = 60_000;
 const dated = (at) => new Response("{}", { headers: { date: new Date(at).toUTCString() } });

@@ -4,7 +4,7 @@ import "./page.js";
 import { DECISIONS, isDecision, isTold, told } from "../app/inbox/decisions.js";
 import { plan } from "../app/inbox/lane_plan.js";
 import { tell } from "../app/inbox/telling.js";
-import { en } from "../app/words/en.js";
+import { en } from "./english.js";
 import { delivery, message } from "./made.js";
 
 const event = (type, more = {}) => ({ id: type, at: "2026-03-02T09:01:10Z", conversation_id: "c", conv_seq: 1, message_id: null, turn_id: null, actor: "agent:ana", type, action: null, details: {}, ...more });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import "./page.js";
 import { withoutKeys } from "../app/playground/tour.js";
 import { after, afterKnob, begin } from "../app/playground/tour_steps.js";
-import { en } from "../app/words/en.js";
+import { en } from "./english.js";
 import { es } from "../app/words/es.js";
 import { pt } from "../app/words/pt.js";
 import { ru } from "../app/words/ru.js";

@@ -6,7 +6,7 @@ import { answers } from "./page.js";
 import { drawn } from "./drawn.js";
 import { Unsent } from "../app/inbox/unsent.js";
 import { Problem, post } from "../app/wire/api.js";
-import { en } from "../app/words/en.js";
+import { en } from "./english.js";
 
 const HOUR_MS = 3_600_000;
 const unreachable = () => new Problem({ status: 0, code: "unreachable" });

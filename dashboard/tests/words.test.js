@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
-import { en } from "../app/words/en.js";
+import { en } from "./english.js";
 import { files } from "./sources.js";
 
 const FOLDER = new URL("../app/words/", import.meta.url);

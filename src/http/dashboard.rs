@@ -95,10 +95,10 @@ fn written() -> Option<String> {
     Some(page.replace("{version}", &version()))
 }
 
-/// How the page tells the browser of a file. A language is loaded only by who speaks it, a page beside the inbox by who
-/// looks at it.
+/// How the page tells the browser of a file. A language is loaded only by who speaks it, a page beside the inbox with its
+/// words by who looks at it. That nothing else is late, and nothing needless is early, `first_load.test.js` sees to.
 fn link(name: &str) -> Option<String> {
-    let is_beside = name.starts_with("playground/") || name.starts_with("pages/");
+    let is_beside = ["playground/", "pages/", "words/en/pages"].iter().any(|begin| name.starts_with(begin));
     let is_awaited = matches!(name, "pages/index.js" | "pages/sign_in.js");
     let is_language =
         name.strip_prefix("words/").is_some_and(|rest| rest.len() == "es.js".len() && rest != "en.js");
@@ -194,7 +194,8 @@ mod tests {
             at("style/tokens.css") < at("style/base.css") && at("style/base.css") < at("style/shell.css")
         );
         assert!(at("main.js") > 0 && at("vendor/preact.js") > 0 && at("words/en.js") > 0);
-        assert!(!page.contains("words/es.js") && !page.contains("{version}") && !page.contains("{links}"));
+        assert!(!page.contains("words/es.js") && !page.contains("words/en/pages"));
+        assert!(!page.contains("{version}") && !page.contains("{links}"));
     }
 
     #[test]

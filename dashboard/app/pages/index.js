@@ -3,7 +3,7 @@
 
 import { html, signal, useEffect } from "../vendor/preact.js";
 import { fetchLate } from "../parts/fetching.js";
-import { t } from "../words/index.js";
+import { fetchPageWords, t } from "../words/index.js";
 
 /** @typedef {() => any} Component */
 
@@ -36,7 +36,7 @@ export const isPage = (name) => name in FETCH;
 
 /** @param {string} name */
 async function fetchPage(name) {
-  const both = await fetchLate(() => Promise.all([FETCH[name](), SHEETS[name] && fetchSheet(SHEETS[name])]));
+  const both = await fetchLate(() => Promise.all([FETCH[name](), fetchPageWords(), SHEETS[name] && fetchSheet(SHEETS[name])]));
   fetched.value = { ...fetched.peek(), [name]: both && both[0] };
 }
 

@@ -7,7 +7,7 @@ import { choose } from "../state/language.js";
 import { preferences } from "../state/preferences.js";
 import { en } from "./en.js";
 
-/** @typedef {keyof typeof en} Key */
+/** @typedef {keyof typeof en | keyof typeof import("./en/pages.js").pages} Key */
 /** @typedef {string | Partial<Record<Intl.LDMLPluralRule, string>>} Words */
 
 /** @type {Record<string, {name: string, load: () => Promise<Record<string, Words>>}>} */
@@ -18,8 +18,14 @@ export const LANGUAGES = {
   ru: { name: "Русский", load: async () => (await import("./ru.js")).ru },
 };
 
-/** @type {import("../vendor/preact.js").Signal<Record<string, Record<string, Words>>>} */
+/** @type {import("../vendor/preact.js").Signal<{en: Record<string, Words>} & Record<string, Record<string, Words>>>} */
 const loaded = signal({ en });
+
+/** What English says on the pages beside the inbox; the other languages have it already. */
+export async function fetchPageWords() {
+  const { pages } = await import("./en/pages.js");
+  loaded.value = { ...loaded.peek(), en: { ...en, ...pages } };
+}
 
 /** The language that is wanted and could not be fetched, so English stands there. @type {import("../vendor/preact.js").Signal<string | null>} */
 export const unfetched = signal(null);
@@ -41,15 +47,17 @@ effect(() => {
   });
 });
 
+/** In the language that is read, or else in English. @param {string} key @returns {Words | undefined} */
+const found = (key) => loaded.value[language.value]?.[key] ?? loaded.value.en[key];
+
 /**
  * The words for a key. `{name}` in them is filled in; where they differ by number, `count` chooses.
  * @param {Key} key
  * @param {Record<string, string | number>} [given]
  */
 export function t(key, given = {}) {
-  const tag = language.value;
-  const found = /** @type {Words} */ (loaded.value[tag]?.[key] ?? en[key]);
-  const words = typeof found === "string" ? found : found[plural(tag, Number(given.count))] ?? found.other ?? "";
+  const all = /** @type {Words} */ (found(key));
+  const words = typeof all === "string" ? all : all[plural(language.value, Number(given.count))] ?? all.other ?? "";
   return words.replace(/\{(\w+)\}/g, (whole, name) => {
     const value = given[name];
     return value === undefined ? whole : typeof value === "number" ? number(value) : value;
@@ -63,7 +71,7 @@ export function t(key, given = {}) {
 export function word(group, value) {
   if (!value) return "";
   const key = `${group}.${value}`;
-  return key in en ? t(/** @type {Key} */ (key)) : value.replaceAll("_", " ");
+  return found(key) ? t(/** @type {Key} */ (key)) : value.replaceAll("_", " ");
 }
 
 /** @type {Map<string, any>} */

@@ -14,7 +14,6 @@ export const channels = {
   "channels.to_playground": "To the playground",
   "channels.not_known": "Not known yet",
   "channels.not_known_means": "Baton has not heard from Green API how this number is. Messages are tried all the same.",
-  "channels.other_means": "Green API names a state that this page does not know. Until the number is linked again, messages wait in Baton, where a takeover still stops them.",
   "channels.todo": "What to do:",
   "brake.tag": "follow-ups stopped",
   "brake.title": "Follow-ups are stopped",

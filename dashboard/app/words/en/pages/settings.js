@@ -1,8 +1,5 @@
 // Words of the settings, and of the forms and lists that all pages share.
 export const settings = {
-  "form.sending": "Saving…",
-  "copy.what": "Copy: {what}",
-  "copy.by_hand": "Copy it by hand: it is selected",
   "saved": "Saved",
   "done": "Done",
   "edit": "Edit",
