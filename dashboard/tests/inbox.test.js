@@ -8,6 +8,9 @@ import { countdown, mondayAt } from "../app/inbox/times.js";
 import { step } from "../app/inbox/list.js";
 import { shift } from "../app/inbox/virtual.js";
 import { en } from "./english.js";
+import { es } from "../app/words/es.js";
+import { pt } from "../app/words/pt.js";
+import { ru } from "../app/words/ru.js";
 import { conversation } from "./made.js";
 
 const receipt = (more) => ({
@@ -27,9 +30,20 @@ test("a receipt says what was stopped, in words", () => {
   assert.equal(
     words(sentences(receipt({ generation_cancelled: true, generation_ms: 1800, parts_already_sent: 1, parts_discarded: 2, follow_up_cancelled: true }))),
     "Stopped the AI while it was writing, after 1.8 s. 1 of 3 messages had already gone. 2 were discarded. The follow-up was called off.");
-  assert.equal(words(sentences(receipt({ parts_discarded: 1 }))), "1 was discarded.");
+  assert.equal(words(sentences(receipt({ parts_discarded: 1 }))), "Nothing had left. 1 message was discarded. Nothing more will leave.");
   assert.equal(words(sentences(receipt({}))), "Nothing of the AI was under way.");
   assert.equal(words(sentences(receipt({ changed: false }))), "A person was answering already, and nothing of the AI was under way.");
+});
+
+test("a takeover that stopped all of it in time says so, and that nothing more will leave", () => {
+  const stopped = (more) => words(sentences(receipt({ generation_cancelled: true, ...more })));
+  assert.equal(stopped({ parts_discarded: 3 }), "Stopped the AI while it was writing. Nothing had left. 3 messages were discarded. Nothing more will leave.");
+  assert.equal(stopped({ follow_up_cancelled: true }), "Stopped the AI while it was writing. Nothing had left. The follow-up was called off. Nothing more will leave.");
+  // Not as long as anything is on its way, or lies with the provider.
+  for (const open of [{ settled: false }, { settled: false, in_flight: ["a"] }, { in_flight: ["a"] }, { at_provider: ["a"] }]) {
+    assert.equal(stopped({ parts_discarded: 3, ...open }), "Stopped the AI while it was writing. 3 messages were discarded.", JSON.stringify(open));
+  }
+  for (const [tag, all] of Object.entries({ en, es, pt, ru })) for (const { key } of sentences(receipt({ generation_cancelled: true, parts_discarded: 3 }))) assert.ok(all[key], `${tag} ${key}`);
 });
 
 test("giving back says whether the AI answers now", () => {

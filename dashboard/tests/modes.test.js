@@ -114,6 +114,21 @@ test("what was under way at a takeover and is of unknown fate in the end is not 
   assert.match(says(), /Settled now/);
 });
 
+test("what had left at a takeover after all is not said to be stopped in time once it is known", async (t) => {
+  const feed = line();
+  answers.set("GET /events", feed.answer);
+  t.after(followSettling());
+  t.after(openFeed());
+  await rest();
+  const says = () => drawn(Result({ it: mei({ mode: "HUMAN", mode_version: 8 }), outcome: outcomes.peek().get("mei") }));
+  keep(mei({ mode: "HUMAN", mode_version: 8, updated_at: "8" }));
+  showReceipt("mei", receipt({ mode_version: 8, generation_cancelled: true, generation_ms: null, parts_discarded: 2, parts_already_sent: 0, in_flight: ["m1"] }));
+  assert.match(says(), /Nobody knows yet whether 1 message arrived/);
+  feed.write("send_reconciled", { type: "send_reconciled", conversation_id: "mei", message: message(1, "assistant", { delivery: delivery("sent") }) });
+  await rest();
+  assert.doesNotMatch(says(), /Nobody knows|Nothing had left/);
+});
+
 test("of a switch whose answer is lost nobody knows, until the feed tells of it", async (t) => {
   const feed = line();
   answers.set("GET /events", feed.answer);
@@ -150,7 +165,7 @@ test("what is pressed twice is asked for once, and what it did stays told when i
   const going = [takeOver(known("twice").peek()), takeOver(known("twice").peek())];
   answer.give(receipt({ parts_already_sent: 0, parts_discarded: 2 }));
   await Promise.all(going);
-  assert.deepEqual([requests(), says()], [["HUMAN"], "2 were discarded. Give back"]);
+  assert.deepEqual([requests(), says()], [["HUMAN"], "Nothing had left. 2 messages were discarded. Nothing more will leave. Give back"]);
   answers.set("PUT /conversations/twice/mode", receipt({ changed: false, parts_discarded: 0, mode_until: "12:00" }));
   await takeOver(known("twice").peek());
   assert.deepEqual([requests().length, known("twice").peek().mode_until, /discarded/.test(says())], [2, "12:00", true]);

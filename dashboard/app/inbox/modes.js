@@ -5,14 +5,15 @@ import { amend, conversation, keep } from "../state/conversations.js";
 import { hear } from "../state/feed.js";
 import { Problem, patch, put } from "../wire/api.js";
 import { sayProblem } from "../parts/toast.js";
-import { didNothing } from "./receipts.js";
+import { didNothing, isCertain } from "./receipts.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Signal } from "../vendor/preact.js" */
 
 /**
- * @typedef {{receipt: Wire.Receipt | null, problem: Problem | null, conflict: Wire.Conversation | null, isSettled: boolean, asked: "answer" | "clock" | null}} Outcome
- *   one of `receipt`, `problem` and `conflict` is what the last switch came to; `asked` what it was to do besides
+ * @typedef {{receipt: Wire.Receipt | null, problem: Problem | null, conflict: Wire.Conversation | null, isSettled: boolean, isSure: boolean, asked: "answer" | "clock" | null}} Outcome
+ *   one of `receipt`, `problem` and `conflict` is what the last switch came to; `asked` what it was to do besides; `isSure`: it left
+ *   nothing on its way
  */
 
 /** More than this is forgotten, the oldest first. */
@@ -72,7 +73,7 @@ export function showReceipt(id, receipt, asked = null, before = null) {
   if (!receipt || receipt.mode_version < (known?.mode_version ?? 0)) return;
   // Done again, it does nothing; what it did the first time is still what there is to tell.
   const isTold = asked === null && didNothing(receipt) && outcomes.peek().get(id)?.receipt?.mode_version === receipt.mode_version;
-  if (!isTold) setOutcome(id, { receipt, problem: null, conflict: null, isSettled: receipt.settled, asked });
+  if (!isTold) setOutcome(id, { receipt, problem: null, conflict: null, isSettled: receipt.settled, isSure: isCertain(receipt), asked });
   // The event with the whole conversation is on its way; who answers must not wait for it. If it has come already, somebody may
   // have taken it since, or moved the clock.
   if (known && (known === before || known.mode_version < receipt.mode_version)) amend(id, { mode: receipt.mode, mode_version: receipt.mode_version, mode_until: receipt.mode_until, assignee: receipt.assignee });
@@ -110,7 +111,7 @@ async function bring(id, body) {
       if (now) keep(now);
       // Nobody has answered, and the feed has told of the switch.
       if (error.mayBeDone && isSwitched(before, conversation(id).peek(), body.mode)) return dropOutcome(id);
-      setOutcome(id, { receipt: null, problem: error, conflict: error.code === "version_conflict" ? now : null, isSettled: true, asked: null });
+      setOutcome(id, { receipt: null, problem: error, conflict: error.code === "version_conflict" ? now : null, isSettled: true, isSure: false, asked: null });
     });
     return null;
   }
@@ -141,7 +142,7 @@ async function takeIt(it) {
   } catch (error) {
     if (error instanceof Problem && error.status === 409 && error.current?.id) {
       keep(error.current);
-      setOutcome(it.id, { receipt: null, problem: error, conflict: error.current, isSettled: true, asked: null });
+      setOutcome(it.id, { receipt: null, problem: error, conflict: error.current, isSettled: true, isSure: false, asked: null });
     } else sayProblem(error);
   }
 }

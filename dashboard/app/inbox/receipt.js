@@ -25,9 +25,9 @@ export function Outcome({ it }) {
 }
 
 /** @param {{it: Wire.Conversation, outcome: import("./modes.js").Outcome}} props */
-export function Result({ it, outcome: { receipt, problem, conflict, isSettled, asked } }) {
+export function Result({ it, outcome: { receipt, problem, conflict, isSettled, isSure, asked } }) {
   return html`
-    ${receipt && html`<${Receipt} it=${it} receipt=${receipt} isSettled=${isSettled} asked=${asked} />`}
+    ${receipt && html`<${Receipt} it=${it} receipt=${receipt} isSettled=${isSettled} isSure=${isSure} asked=${asked} />`}
     ${conflict && html`<${Said} it=${it} look="is-warn" text=${t("mode.conflict", { who: holderName(heldBy(conflict)) })} />`}
     ${problem && !conflict && problem.code !== "no_model" && html`<${Said} it=${it} look="is-bad" text=${notChanged(problem)}>
       ${it.mode === "AI" && html`<button type="button" onClick=${() => void takeOver(it)}><${Icon} name="retry" />${t("mode.take_again")}</button>`}
@@ -37,11 +37,11 @@ export function Result({ it, outcome: { receipt, problem, conflict, isSettled, a
 /** @param {import("../wire/api.js").Problem} problem */
 const notChanged = (problem) => (problem.mayBeDone ? problemText(problem) : t("mode.not_changed", { why: problemText(problem) }));
 
-/** @param {{it: Wire.Conversation, receipt: Wire.Receipt, isSettled: boolean, asked: "answer" | "clock" | null}} props */
-function Receipt({ it, receipt, isSettled, asked }) {
+/** @param {{it: Wire.Conversation, receipt: Wire.Receipt, isSettled: boolean, isSure: boolean, asked: "answer" | "clock" | null}} props */
+function Receipt({ it, receipt, isSettled, isSure, asked }) {
   const open = unsettled({ ...receipt, settled: isSettled });
   const isOurs = receipt.mode === "HUMAN" && it.mode === "HUMAN" && canAct(it);
-  return html`<${Said} it=${it} look=${open.length > 0 ? "is-warn" : "is-good"} text=${asked !== "clock" ? words(sentences(receipt)) : receipt.mode_until ? t("receipt.clock", { when: appointment(receipt.mode_until) }) : t("receipt.clock_stopped")}>
+  return html`<${Said} it=${it} look=${open.length > 0 ? "is-warn" : "is-good"} text=${asked !== "clock" ? words(sentences(receipt, isSure)) : receipt.mode_until ? t("receipt.clock", { when: appointment(receipt.mode_until) }) : t("receipt.clock_stopped")}>
     ${receipt.mode === "AI" && asked === "answer" && !receipt.answering && html`<b>${t("receipt.nothing_to_answer")}</b>`}
     ${open.length > 0 && html`<b class="unsettled">${words(open)}</b>`}
     ${isSettled && !receipt.settled && receipt.in_flight.length === 0 && html`<b>${t("receipt.settled")}</b>`}

@@ -7,22 +7,29 @@
  *   `ms` is a length of time that goes in as `time`
  */
 
-/** @param {Wire.Receipt} it @returns {Sentence[]} */
-export function sentences(it) {
-  return it.mode === "HUMAN" ? tookOver(it) : gaveBack(it);
+/** Whether nothing was on its way any more when the answer was given: what had left is all that there will be. @param {Wire.Receipt} it */
+export const isCertain = (it) => it.settled && it.in_flight.length === 0 && it.at_provider.length === 0;
+
+/** @param {Wire.Receipt} it @param {boolean} isSure as it was answered, for what was under way ends meanwhile @returns {Sentence[]} */
+export function sentences(it, isSure = isCertain(it)) {
+  return it.mode === "HUMAN" ? tookOver(it, isSure) : gaveBack(it);
 }
 
-/** @param {Wire.Receipt} it @returns {Sentence[]} */
-function tookOver(it) {
+/** @param {Wire.Receipt} it @param {boolean} isSure @returns {Sentence[]} */
+function tookOver(it, isSure) {
   const sent = it.parts_already_sent;
   const discarded = it.parts_discarded;
   /** @type {Sentence[]} */
   const all = [];
   if (it.generation_cancelled) all.push(it.generation_ms === null ? { key: "receipt.stopped" } : { key: "receipt.stopped_after", ms: it.generation_ms });
+  // Everything was stopped in time.
+  const isWhole = isSure && sent === 0 && (it.generation_cancelled || discarded > 0);
+  if (isWhole) all.push({ key: "receipt.none_gone" });
   // How many had gone is only worth saying of a reply that was cut.
-  if (discarded > 0 && sent > 0) all.push({ key: "receipt.gone_of", given: { count: sent, of: sent + discarded } });
-  if (discarded > 0) all.push({ key: "receipt.discarded", given: { count: discarded } });
+  if (discarded > 0 && sent > 0) all.push({ key: "receipt.gone_of", given: { count: sent, of: sent + discarded } }, { key: "receipt.discarded", given: { count: discarded } });
+  else if (discarded > 0) all.push({ key: "receipt.discarded_all", given: { count: discarded } });
   if (it.follow_up_cancelled) all.push({ key: "receipt.follow_up" });
+  if (isWhole) all.push({ key: "receipt.no_more" });
   if (all.length === 0) all.push({ key: it.changed ? "receipt.nothing" : "receipt.unchanged" });
   return all;
 }
