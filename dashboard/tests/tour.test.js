@@ -2,13 +2,19 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import "./page.js";
+import { answers, rest } from "./page.js";
+import { chosen, contacts, loadContacts } from "../app/playground/contacts.js";
 import { withoutKeys } from "../app/playground/tour.js";
+import { next, resume, start, stop, tour } from "../app/playground/tour_run.js";
 import { after, afterKnob, begin } from "../app/playground/tour_steps.js";
+import { me } from "../app/state/session.js";
+import { fetchPageWords } from "../app/words/index.js";
 import { en } from "./english.js";
 import { es } from "../app/words/es.js";
 import { pt } from "../app/words/pt.js";
 import { ru } from "../app/words/ru.js";
+
+await fetchPageWords();
 
 const CALM = { mode: "AI", isTroubled: false };
 
@@ -97,4 +103,32 @@ test("where there is no keyboard, no step in any language speaks of keys, and ea
     for (const text of steps) assert.doesNotMatch(withoutKeys(text), /[[\]()]|\s[.,;]|\s{2}|press|pulsa|tecle\b|нажмите/i, text);
   }
   assert.equal(withoutKeys(en["tour_2.press"]), "Now take over, before all of it has gone.");
+});
+
+test("a reload continues the tour at its step, with the contact by its name; one that was ended stays ended", async () => {
+  answers.set("PATCH /sandbox", {});
+  answers.set("GET /conversations", { items: [] });
+  me.value = { id: "ana", role: "admin", preferences: {} };
+  assert.equal(resume(), false, "nobody was shown round here");
+  start();
+  next();
+  const mei = chosen.peek();
+  // As it is with what a page knows when it is loaded again.
+  const reload = async () => {
+    tour.value = null;
+    contacts.value = [];
+    await loadContacts();
+    return resume();
+  };
+  assert.deepEqual([await reload(), tour.peek()?.step, tour.peek()?.phase], [true, 2, "ask"]);
+  assert.deepEqual(chosen.peek(), mei);
+  tour.value = { ...tour.peek(), phase: "done" };
+  assert.deepEqual([await reload(), tour.peek()?.phase], [true, "done"]);
+  me.value = { id: "bo", role: "admin", preferences: {} };
+  assert.equal(await reload(), false, "what is kept is somebody else's");
+  me.value = { id: "ana", role: "admin", preferences: {} };
+  assert.equal(await reload(), true);
+  stop();
+  await rest();
+  assert.equal(await reload(), false);
 });

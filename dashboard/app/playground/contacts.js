@@ -45,8 +45,32 @@ export function makeUp(name, how) {
     chat = `658${String(Math.floor(Math.random() * 1e7)).padStart(7, "0")}@c.us`;
   } while (contacts.peek().some((it) => it.chat === chat));
   contacts.value = [{ chat, name, conversation: null }, ...contacts.peek()];
+  keepName(chat, name);
   choose(chat, how);
   return chat;
+}
+
+/** Until they have written, only this browser knows what somebody made up is called: a reload must not lose it. */
+const KEY = "baton.made_up";
+
+/** @param {string} chat @param {string} name */
+function keepName(chat, name) {
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify({ chat, name }));
+  } catch {
+    // Then they are called by their number.
+  }
+}
+
+/** @param {string} chat */
+function nameOf(chat) {
+  try {
+    const last = JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
+    if (last.chat === chat) return String(last.name);
+  } catch {
+    // As above.
+  }
+  return phoneOf(chat);
 }
 
 /** The number of a chat as people write it. @param {string} chat */
@@ -86,7 +110,7 @@ async function load() {
   const madeUp = contacts.peek().filter((it) => it.conversation === null && !there.some(({ chat }) => chat === it.chat));
   // An address may name somebody who has not written yet.
   if (wanted && ![...madeUp, ...there].some(({ chat }) => chat === wanted)) {
-    madeUp.push({ chat: wanted, name: phoneOf(wanted), conversation: null });
+    madeUp.push({ chat: wanted, name: nameOf(wanted), conversation: null });
   }
   contacts.value = [...madeUp, ...there];
   isListed.value = true;

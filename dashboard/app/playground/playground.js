@@ -15,7 +15,7 @@ import { Phone } from "./phone.js";
 import { openScreen } from "./screen.js";
 import { Panel, Tabs, useNarrow } from "./tabs.js";
 import { TourCard } from "./tour.js";
-import { follow as followTour, start, tour } from "./tour_run.js";
+import { follow as followTour, resume, start, tour } from "./tour_run.js";
 
 /** @import { Contact } from "./contacts.js" */
 /** @import { Place } from "./tabs.js" */
@@ -27,9 +27,9 @@ export function Playground() {
     return () => ends.forEach((end) => end());
   }, []);
   const isThere = behaviour.value !== null && isListed.value;
-  // Whoever comes for the first time is shown round; and there is always somebody to be played.
+  // The first visit is shown round, also over a reload; and there is always somebody to be played.
   useEffect(() => {
-    if (!isThere || tour.peek()) return;
+    if (!isThere || tour.peek() || resume()) return;
     if (!preferences.peek().toured) start();
     else if (!chosen.peek()) makeUp(t("tour.mei"), { replace: true });
   }, [isThere]);

@@ -4,6 +4,7 @@ import { effect, signal, untracked } from "../vendor/preact.js";
 import { conversation } from "../state/conversations.js";
 import { hear } from "../state/feed.js";
 import { prefer } from "../state/preferences.js";
+import { me } from "../state/session.js";
 import { t } from "../words/index.js";
 import { sayProblem } from "../parts/toast.js";
 import { CALM, behave, behaviour } from "./behaviour.js";
@@ -18,6 +19,32 @@ const SLOW_MS = 8_000;
 
 /** Null: no tour. Kept while other pages are looked at. @type {Signal<Tour | null>} */
 export const tour = signal(null);
+
+/** Where the step that somebody was at is kept for a reload. */
+const KEY = "baton.tour";
+
+/** @param {{whose?: string, step?: Tour["step"], isDone?: boolean}} where */
+function keep(where) {
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(where));
+  } catch {
+    // A browser that keeps nothing begins again.
+  }
+}
+
+effect(() => {
+  const at = tour.value;
+  if (at) keep({ whose: me.peek()?.id, step: at.step, isDone: at.phase === "done" });
+});
+
+/** @returns {Parameters<typeof keep>[0]} */
+function kept() {
+  try {
+    return JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
+  } catch {
+    return {};
+  }
+}
 
 /** What would make a careless program send twice. */
 const mayRepeat = () => behaviour.value?.provider_fault === "lost_answer" || behaviour.value?.duplicate_webhooks === true;
@@ -35,6 +62,16 @@ export function start() {
   void behave(CALM).catch(sayProblem);
 }
 
+/** Continues at the step that this person was at before the page was loaded; whether there was one. */
+export function resume() {
+  const { whose, step, isDone } = kept();
+  if (whose !== me.peek()?.id || !step || !STEPS.includes(step)) return false;
+  // What happened meanwhile is not known, so a step that was not done begins as things are now.
+  const at = begin(step, world());
+  tour.value = isDone ? { ...at, phase: "done" } : at;
+  return true;
+}
+
 /** The next step, whether this one is done or skipped. */
 export function next() {
   const at = tour.peek();
@@ -49,6 +86,7 @@ export function next() {
 /** Ends it, and does not begin it by itself again. */
 export function stop() {
   tour.value = null;
+  keep({});
   void behave(CALM).catch(sayProblem);
   void prefer({ toured: true }).catch(sayProblem);
 }
