@@ -2,7 +2,6 @@
 
 import { html, useSignal } from "../../vendor/preact.js";
 import { isAdmin, mayAct, me, seesAllOf } from "../../state/session.js";
-import { channelTitle } from "../../state/shelf.js";
 import { remove } from "../../wire/api.js";
 import { t } from "../../words/index.js";
 import { useHeard, useListed } from "../../parts/asked.js";
@@ -12,6 +11,7 @@ import { Listing, Table } from "../listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
 import { read } from "./variables.js";
 import { ReplyForm } from "./canned_reply.js";
+import { channelWords } from "./channels_field.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 /** @typedef {Wire.CannedReply} Reply */
@@ -70,7 +70,7 @@ function columns(edited, leaving) {
   return [
     { words: t("canned.shortcut"), isHead: true, cell: (it) => html`<code>/${it.shortcut}</code>` },
     { words: t("canned.text"), look: "is-wide", cell: (it) => html`<${Template} text=${it.text} />` },
-    { words: t("channels"), cell: (it) => it.channels?.map(channelTitle).join(", ") ?? t("channels.every") },
+    { words: t("channels"), cell: (it) => channelWords(it.channels) },
     {
       words: t("actions"),
       look: "is-actions",

@@ -1,10 +1,13 @@
-// On which channels something holds: all of them, or some. Part of a form.
+// On which channels something holds: all of them, or some. As a table says it, and as part of a form.
 
 import { html, useId, useSignal } from "../../vendor/preact.js";
 import { me } from "../../state/session.js";
-import { channels } from "../../state/shelf.js";
+import { channelTitle, channels } from "../../state/shelf.js";
 import { Problem } from "../../wire/api.js";
 import { t } from "../../words/index.js";
+
+/** By their titles, as everywhere; null is all. @param {string[] | null | undefined} names */
+export const channelWords = (names) => names?.map(channelTitle).join(", ") ?? t("channels.every");
 
 /** @param {{initial: string[] | null, hint?: string}} props */
 export function ChannelsField({ initial, hint }) {

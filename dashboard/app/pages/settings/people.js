@@ -2,7 +2,6 @@
 
 import { html, useSignal } from "../../vendor/preact.js";
 import { isAdmin, me } from "../../state/session.js";
-import { channelTitle } from "../../state/shelf.js";
 import { patch, post } from "../../wire/api.js";
 import { uuid } from "../../wire/random.js";
 import { t, word } from "../../words/index.js";
@@ -12,6 +11,7 @@ import { Icon } from "../../parts/icon.js";
 import { Listing, Table } from "../listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
 import { Problem } from "../../wire/api.js";
+import { channelWords } from "./channels_field.js";
 import { FreshLink, PersonForm, whole } from "./person.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
@@ -101,6 +101,6 @@ function columns() {
     ...all,
     { words: t("sign_in.email"), cell: (it) => it.email },
     { words: t("role"), cell: (it) => word("role", it.role) },
-    { words: t("channels"), cell: (it) => it.channels?.map(channelTitle).join(", ") ?? t("channels.every") },
+    { words: t("channels"), cell: (it) => channelWords(it.channels) },
   ];
 }

@@ -1,7 +1,7 @@
 // Tokens: how other programs use the API. A token is shown once, when it is made.
 
 import { html, useSignal } from "../../vendor/preact.js";
-import { agents, channelTitle } from "../../state/shelf.js";
+import { agents } from "../../state/shelf.js";
 import { post, remove } from "../../wire/api.js";
 import { serverNow } from "../../wire/server_time.js";
 import { lately, moment, t, word } from "../../words/index.js";
@@ -12,7 +12,7 @@ import { Field, Form, Send } from "../../parts/form.js";
 import { Icon } from "../../parts/icon.js";
 import { Listing, Table } from "../listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
-import { ChannelsField, channelsOf } from "./channels_field.js";
+import { ChannelsField, channelWords, channelsOf } from "./channels_field.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 
@@ -59,7 +59,7 @@ function columns(people, leaving) {
   return [
     { words: t("you.name"), isHead: true, cell: (it) => it.name },
     { words: t("role"), cell: (it) => word("role", it.role) },
-    { words: t("channels"), cell: (it) => it.channels?.map(channelTitle).join(", ") ?? t("channels.every") },
+    { words: t("channels"), cell: (it) => channelWords(it.channels) },
     { words: t("tokens.acts_as"), cell: (it) => (it.agent_id ? people.find(({ id }) => id === it.agent_id)?.name ?? it.agent_id : t("tokens.itself")) },
     { words: t("tokens.made"), cell: (it) => html`<time datetime=${it.created_at} title=${moment(it.created_at)}>${lately(it.created_at)}</time>` },
     { words: t("tokens.ends"), cell: (it) => (it.expires_at ? ending(it.expires_at) : t("tokens.never")) },

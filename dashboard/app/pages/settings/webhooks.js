@@ -1,7 +1,6 @@
 // Webhooks: who outside is told of events. A secret is shown once, when it is made.
 
 import { html, useSignal } from "../../vendor/preact.js";
-import { channelTitle } from "../../state/shelf.js";
 import { patch, post, remove } from "../../wire/api.js";
 import { uuid } from "../../wire/random.js";
 import { t, word } from "../../words/index.js";
@@ -14,7 +13,7 @@ import { Icon } from "../../parts/icon.js";
 import { Listing, Table } from "../listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
 import { changed } from "../changed.js";
-import { ChannelsField, channelsOf } from "./channels_field.js";
+import { ChannelsField, channelWords, channelsOf } from "./channels_field.js";
 import { Deliveries, outcomeOf } from "./deliveries.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
@@ -99,11 +98,11 @@ export function Webhooks() {
 }
 
 /** @returns {import("../listing.js").Column<Wire.Endpoint>[]} */
-function columns() {
+export function columns() {
   return [
     { words: t("webhooks.endpoint"), isHead: true, look: "is-whole", cell: (it) => html`<div>${broken(nameOf(it))}${it.description && html`<div class="hint">${broken(placeOf(it))}</div>`}</div>` },
     { words: t("webhooks.events"), look: "is-whole", cell: (it) => (it.events[0] === ALL ? t("webhooks.events_all") : it.events.join(", ")) },
-    { words: t("channels"), look: "is-whole", cell: (it) => it.channels?.map(channelTitle).join(", ") ?? t("channels.every") },
+    { words: t("channels"), look: "is-whole", cell: (it) => channelWords(it.channels) },
     { words: t("webhooks.state"), cell: (it) => html`<${State} endpoint=${it} />` },
     { words: t("webhooks.last"), look: "is-whole", cell: (it) => (it.last_delivery ? html`<div>${outcomeOf(it.last_delivery)}<div class="hint"><${Ago} at=${it.last_delivery.last_attempt_at} /></div></div>` : html`<span class="soft">${t("none")}</span>`) },
   ];

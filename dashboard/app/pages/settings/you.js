@@ -4,12 +4,12 @@ import { html } from "../../vendor/preact.js";
 import { prefer, preferences } from "../../state/preferences.js";
 import { go, route } from "../../state/route.js";
 import { me, signOut } from "../../state/session.js";
-import { channelTitle } from "../../state/shelf.js";
 import { patch } from "../../wire/api.js";
 import { LANGUAGES, installation, t, word } from "../../words/index.js";
 import { Field, Form, OneOf, Send, Tick } from "../../parts/form.js";
 import { Icon } from "../../parts/icon.js";
 import { say, sayProblem } from "../../parts/toast.js";
+import { channelWords } from "./channels_field.js";
 import { Notifications } from "./notifications.js";
 
 /** Who has just come in by a link may have no password, and would be shut out when the session ends. */
@@ -39,7 +39,7 @@ function Profile({ who }) {
     <${Form} onSend=${send}>
       <dl class="facts">
         <div><dt>${t("role")}</dt><dd>${word("role", who.role)}</dd></div>
-        <div><dt>${t("channels")}</dt><dd>${who.channels ? who.channels.map(channelTitle).join(", ") : t("channels.every")}</dd></div>
+        <div><dt>${t("channels")}</dt><dd>${channelWords(who.channels)}</dd></div>
       </dl>
       <${Field} name="name" label=${t("you.name")} hint=${t("you.name_hint")} initial=${who.name} required maxlength="100" autocomplete="name" />
       <footer><${Send}>${t("save")}</${Send}></footer>
