@@ -85,3 +85,22 @@ export function markup(source) {
     return at + 1;
   }
 }
+
+/**
+ * The rules of a style sheet, in their order: each with its selector, what it declares, and the medium that it stands in.
+ * Knows as much of the language as ours has: no nested rules, no `}` in a string.
+ */
+export function rules(sheet) {
+  const found = [];
+  let media = "";
+  const text = sheet.replace(/\/\*[^]*?\*\//g, "");
+  for (const [, head, body, end] of text.matchAll(/([^{}]+)\{(?:([^{}]*)\})?|(\})/g)) {
+    if (end) media = "";
+    else if (body === undefined) media = head.trim();
+    else {
+      const declared = body.split(/;(?![^(]*\))/).map((one) => one.split(/:(.*)/s).map((part) => part?.trim())).filter(([name]) => name);
+      for (const selector of head.split(/,(?![^(]*\))/)) found.push({ media, selector: selector.trim(), declared: Object.fromEntries(declared.map(([name, value]) => [name, value])) });
+    }
+  }
+  return found;
+}
