@@ -7,8 +7,8 @@
  *   `ms` is a length of time that goes in as `time`
  */
 
-/** Whether nothing was on its way any more when the answer was given: what had left is all that there will be. @param {Wire.Receipt} it */
-export const isCertain = (it) => it.settled && it.in_flight.length === 0 && it.at_provider.length === 0;
+/** Whether nothing was on its way any more when a takeover was answered: what had left is all that there will be. @param {Wire.Receipt} it */
+export const isCertain = (it) => it.mode === "HUMAN" && it.settled && it.in_flight.length === 0 && it.at_provider.length === 0;
 
 /** @param {Wire.Receipt} it @param {boolean} isSure as it was answered, for what was under way ends meanwhile @returns {Sentence[]} */
 export function sentences(it, isSure = isCertain(it)) {

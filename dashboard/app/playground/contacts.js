@@ -23,8 +23,18 @@ const SHOWN_MAX = 100;
 export const contacts = signal([]);
 /** False until the server has said who there is. */
 export const isListed = signal(false);
+/** Where it is kept who was played last: of somebody made up who has not written, nobody else knows the name. */
+const KEY = "baton.played";
+/** @returns {{chat: string, name: string}} */
+function kept() {
+  try {
+    return { chat: "", name: "", ...JSON.parse(sessionStorage.getItem(KEY) ?? "{}") };
+  } catch {
+    return { chat: "", name: "" };
+  }
+}
 /** Who was played last, for when the address names nobody. */
-const last = signal("");
+const last = signal(kept().chat);
 
 /** Who is being played. */
 export const chosen = computed(() => {
@@ -35,6 +45,11 @@ export const chosen = computed(() => {
 /** @param {string} chat @param {{replace?: boolean}} [how] */
 export function choose(chat, how) {
   last.value = chat;
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify({ chat, name: contacts.peek().find((it) => it.chat === chat)?.name }));
+  } catch {
+    // A browser that keeps nothing calls them by their number after a reload.
+  }
   go(`/playground/${encodeURIComponent(chat)}`, how);
 }
 
@@ -45,32 +60,8 @@ export function makeUp(name, how) {
     chat = `658${String(Math.floor(Math.random() * 1e7)).padStart(7, "0")}@c.us`;
   } while (contacts.peek().some((it) => it.chat === chat));
   contacts.value = [{ chat, name, conversation: null }, ...contacts.peek()];
-  keepName(chat, name);
   choose(chat, how);
   return chat;
-}
-
-/** Until they have written, only this browser knows what somebody made up is called: a reload must not lose it. */
-const KEY = "baton.made_up";
-
-/** @param {string} chat @param {string} name */
-function keepName(chat, name) {
-  try {
-    sessionStorage.setItem(KEY, JSON.stringify({ chat, name }));
-  } catch {
-    // Then they are called by their number.
-  }
-}
-
-/** @param {string} chat */
-function nameOf(chat) {
-  try {
-    const last = JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
-    if (last.chat === chat) return String(last.name);
-  } catch {
-    // As above.
-  }
-  return phoneOf(chat);
 }
 
 /** The number of a chat as people write it. @param {string} chat */
@@ -100,7 +91,7 @@ export async function loadContacts() {
 async function load() {
   /** @type {Wire.Page<Wire.Conversation>} */
   const { items } = await get("/conversations", { channel: CHANNEL, limit: SHOWN_MAX });
-  const wanted = route.peek().page === "playground" ? route.peek().id : null;
+  const wanted = (route.peek().page === "playground" && route.peek().id) || last.peek();
   if (wanted && !items.some((it) => it.chat_id === wanted)) {
     const found = await get("/conversations", { channel: CHANNEL, chat_id: wanted });
     items.push(...found.items);
@@ -108,9 +99,9 @@ async function load() {
   items.forEach(keep);
   const there = items.map(asContact);
   const madeUp = contacts.peek().filter((it) => it.conversation === null && !there.some(({ chat }) => chat === it.chat));
-  // An address may name somebody who has not written yet.
+  // Somebody may be played who has not written yet.
   if (wanted && ![...madeUp, ...there].some(({ chat }) => chat === wanted)) {
-    madeUp.push({ chat: wanted, name: nameOf(wanted), conversation: null });
+    madeUp.push({ chat: wanted, name: (kept().chat === wanted && kept().name) || phoneOf(wanted), conversation: null });
   }
   contacts.value = [...madeUp, ...there];
   isListed.value = true;
