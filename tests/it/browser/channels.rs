@@ -107,7 +107,7 @@ async fn follow_ups_that_were_stopped_leave_again_once_an_admin_lets_them(server
     browser.sees("[aria-labelledby=channel-brake]", "50 had been sent that day, and no more than 0").await;
     is_followed_up(server, &chats[50]).await;
     browser.click_named("Let them leave").await;
-    browser.sees("dialog", "Counting begins anew").await;
+    browser.sees("dialog", "Counting starts again").await;
     assert!(!is_told(&server.phone(&chats[50]).await));
     browser.click("dialog .is-danger").await;
     server.until(|| server.phone(&chats[50]), is_told).await;

@@ -46,8 +46,8 @@ async fn an_endpoint_is_added_told_looked_at_and_paused(server: &Server) {
     browser.sees("dialog table", "message_received").await;
     browser.click_named("What it said").await;
     browser.sees("dialog table", "thank you").await;
-    browser.click_named("Tell again").await;
-    browser.sees("dialog [role=status]", "It is told again").await;
+    browser.click_named("Send again").await;
+    browser.sees("dialog [role=status]", "It is sent again").await;
     browser.click("dialog header button").await;
     browser.click_named("Pause").await;
     browser.sees("table", "Paused").await;

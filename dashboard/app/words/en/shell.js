@@ -44,7 +44,7 @@ export const shell = {
   "problem.gone": "The provider no longer has it.",
   "problem.unsupported_media_type": "Files of this kind cannot be sent.",
   "problem.rate_limited": "Too often. Wait a moment.",
-  "problem.idempotency_key_reused": "Something else was sent under the same key. Write it anew.",
+  "problem.idempotency_key_reused": "Something else was sent under the same key. Write it again.",
   "problem.internal": "A fault of Baton's own. Its log says more.",
   "day.today": "Today",
   "day.yesterday": "Yesterday",

@@ -21,7 +21,7 @@ export const channels = {
   "brake.todo": "See what is due and who planned it: the list of follow-ups. Call off what should not leave, then let the rest leave.",
   "brake.release": "Let them leave",
   "brake.sure": "Let the follow-ups leave?",
-  "brake.text": "What is due leaves from now on, at the pace of the channel. Counting begins anew: the brake stops them again if as many leave.",
+  "brake.text": "What is due leaves from now on, at the pace of the channel. Counting starts again: the brake stops them again if as many leave.",
   "brake.done": "The follow-ups leave again.",
 
   "connect.title": "Connect a number",
@@ -58,7 +58,7 @@ export const channels = {
   "switches.set_to": "Set to",
   "switches.or_else": "Or else",
   "switches.why_incomingWebhook": "no contact is heard",
-  "switches.why_outgoingMessageWebhook": "a person who writes on the phone is not noticed, and the AI goes on",
+  "switches.why_outgoingMessageWebhook": "a person who writes on the phone is not noticed, and the AI continues",
   "switches.why_outgoingAPIMessageWebhook": "a send whose answer was lost cannot be found again",
   "switches.why_outgoingWebhook": "delivered, read and failed stay unknown",
   "switches.why_stateWebhook": "an unlinked phone is noticed late",

@@ -46,7 +46,7 @@ export const playground = {
   "play.agent_none_hint": "As soon as {name} writes, this is the conversation as an agent has it.",
 
   "play.decisions": "What Baton did",
-  "play.decisions_none": "Each decision about this conversation is told here, as it is made.",
+  "play.decisions_none": "Each decision about this conversation is shown here, as it is made.",
 
   "play.knobs": "Make trouble",
   "play.troubled": "On",

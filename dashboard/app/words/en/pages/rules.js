@@ -60,7 +60,7 @@ export const rules = {
 
   "rule.burst": "A message that comes while the AI writes",
   "rule_hint.burst": "What is waiting is answered together, except one by one.",
-  "rule_value.burst.interrupt": "Begins the answer anew",
+  "rule_value.burst.interrupt": "Starts the answer over",
   "rule_value.burst.collect": "Waits for the next answer",
   "rule_value.burst.queue": "Each gets its own answer, one by one",
   "rule.burst_quiet_ms": "Quiet before the AI begins",

@@ -52,7 +52,7 @@ export const values = {
   "outcome.ignored": "Not to be answered",
   "outcome.dead": "Could not be handled",
   "turn_state.completed": "Answered",
-  "turn_state.superseded": "Began anew: a newer message came",
+  "turn_state.superseded": "Started over: a newer message came",
   "turn_state.cancelled": "Stopped by a person",
   "turn_state.failed": "Failed",
   "turn_state.generating": "Writing",
@@ -62,7 +62,7 @@ export const values = {
   "draft_state.stale": "Out of date",
   "draft_state.fresh": "Open",
   "lane.human": "by people",
-  "lane.present": "to whoever is writing",
+  "lane.present": "to contacts who are writing",
   "lane.reply": "answers",
   "lane.proactive": "follow-ups",
 };
