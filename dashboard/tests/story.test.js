@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import "./page.js";
+import { rest } from "./page.js";
 import { DECISIONS, isDecision, isTold, told } from "../app/inbox/decisions.js";
 import { plan } from "../app/inbox/lane_plan.js";
 import { tell } from "../app/inbox/telling.js";
 import { en } from "./english.js";
 import { delivery, message } from "./made.js";
+import { preferences } from "../app/state/preferences.js";
+import { me } from "../app/state/session.js";
+import { LANGUAGES } from "../app/words/index.js";
 
 const event = (type, more = {}) => ({ id: type, at: "2026-03-02T09:01:10Z", conversation_id: "c", conv_seq: 1, message_id: null, turn_id: null, actor: "agent:ana", type, action: null, details: {}, ...more });
 
@@ -120,4 +123,29 @@ test("what is still being written reaches to now", () => {
   const now = Date.parse("2026-03-02T09:01:10Z");
   const found = drawn({ messages: [message(1, "contact", { at: "2026-03-02T09:01:00Z" })], turns: [turn({ state: "generating", ended_at: null })], now });
   assert.equal(found.to, now);
+});
+
+test("in a language whose verbs would have to follow, one is called by one's own name in what one did", async (t) => {
+  const before = preferences.peek();
+  t.after(() => {
+    me.value = null;
+    preferences.value = before;
+  });
+  me.value = { id: "ana", name: "Ana", role: "agent", preferences: {} };
+  const took = event("mode_changed", { details: { to: "HUMAN", reason: "agent_button" } });
+  const said = async (language) => {
+    await LANGUAGES[language].load();
+    preferences.value = { ...before, language };
+    await rest();
+    return tell(took);
+  };
+  assert.equal(await said("en"), "You took over.");
+  assert.equal(await said("es"), "Ana tomó el control.");
+  assert.equal(await said("pt"), "Você assumiu.");
+});
+
+test("what the AI says in words of its own ends with one full stop", () => {
+  const handed = (reason) => tell(event("conversation_updated", { actor: "assistant", action: "handed_over", details: { reason } }));
+  assert.equal(handed("The contact asks for a person."), "The AI handed over to a person: The contact asks for a person.");
+  assert.equal(handed("They ask for a person"), "The AI handed over to a person: They ask for a person.");
 });

@@ -55,7 +55,11 @@ export function told(it) {
   const given = {};
   /** @type {Told["words"]} */
   const words = {};
-  for (const [name, value] of Object.entries(details)) if (typeof value === "string" || typeof value === "number") given[name] = value;
+  for (const [name, value] of Object.entries(details)) {
+    // The sentence has a full stop of its own.
+    if (typeof value === "string") given[name] = value.replace(/\s*\.\s*$/, "");
+    else if (typeof value === "number") given[name] = value;
+  }
   // The same question has other words by what it is about.
   const reason = typeof details.reason === "string" ? details.reason : null;
   // Why a conversation was handed over, the AI says in its own words.

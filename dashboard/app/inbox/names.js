@@ -2,7 +2,7 @@
 
 import { me } from "../state/session.js";
 import { agentName } from "../state/shelf.js";
-import { t, word } from "../words/index.js";
+import { language, t, word } from "../words/index.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
@@ -17,6 +17,15 @@ export function actorName(actor) {
   if (kind === "environment" && me.value?.id === "environment") return t("you");
   if (kind === "agent" && id) return agentName(id) ?? t("actor.agent");
   return word("actor", kind);
+}
+
+/** Languages in which "you" takes another verb than a name does. */
+const BY_NAME = ["es"];
+
+/** An actor of whom a sentence says what they did. @param {string | null} actor */
+export function doerName(actor) {
+  const name = actorName(actor);
+  return BY_NAME.includes(language.value) && name === t("you") ? me.value?.name || t("actor.agent") : name;
 }
 
 /** One who works here. @param {{id: string | null, name: string | null}} it */

@@ -4,7 +4,7 @@ import { agentName } from "../state/shelf.js";
 import { appointment, span, t, word } from "../words/index.js";
 import { en } from "../words/en.js";
 import { told } from "./decisions.js";
-import { actorName } from "./names.js";
+import { doerName } from "./names.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
@@ -17,7 +17,7 @@ export function tell(it) {
   const filled = Object.fromEntries(Object.entries(words).map(([name, [group, value]]) => [name, word(group, value)]));
   const name = agent === null ? t("assignee.nobody") : agentName(agent) ?? t("actor.agent");
   return t(/** @type {any} */ (key), {
-    reason: "", kind: "", ...given, ...filled, name, who: actorName(it.actor),
+    reason: "", kind: "", ...given, ...filled, name, who: doerName(it.actor),
     time: ms === null ? "" : span(ms), when: at === null ? "" : appointment(at),
   });
 }
