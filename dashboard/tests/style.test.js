@@ -43,6 +43,17 @@ test("the count of who waits stands at the corner of the icon, at any width", ()
   assert.equal(says([".rail .badge"], "right"), null);
 });
 
+test("who answers is read whole, at any width: what does not fit beside it goes below", () => {
+  assert.equal(says([".mode-line"], "flex-wrap"), "wrap");
+});
+
+test("on a phone, a card of a table leaves out what is empty, with its head", () => {
+  const at = (selector) => all.findIndex((it) => it.selector === selector && it.media === "@media (max-width: 720px)");
+  const [shown, hidden] = [at(".cards td[data-head]:not(.is-actions)"), at(".cards td[data-head]:not(.is-actions):empty")];
+  assert.ok(shown >= 0 && hidden > shown, "it weighs more than what lays the cell out");
+  assert.equal(all[hidden].declared.display, "none");
+});
+
 test("in the table of webhooks names of events are not broken, and its buttons may take a second line", () => {
   const of = Object.fromEntries(columns().map((column) => [column.words, column]));
   const table = (column, item) => Table({ label: "", columns: [column], items: [item], id: () => "a" });
