@@ -47,6 +47,11 @@ test("who answers is read whole, at any width: what does not fit beside it goes 
   assert.equal(says([".mode-line"], "flex-wrap"), "wrap");
 });
 
+test("what stands below the field where one writes lies over nothing, however long its words", () => {
+  assert.equal(says([".composer-tools"], "flex-wrap"), "wrap");
+  assert.equal(says([".composer-tools"], "justify-content"), "flex-end", "and the button that sends stays at its end");
+});
+
 test("on a phone, a card of a table leaves out what is empty, with its head", () => {
   const at = (selector) => all.findIndex((it) => it.selector === selector && it.media === "@media (max-width: 720px)");
   const [shown, hidden] = [at(".cards td[data-head]:not(.is-actions)"), at(".cards td[data-head]:not(.is-actions):empty")];

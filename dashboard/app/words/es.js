@@ -306,7 +306,7 @@ export const es = {
   "list": "Conversaciones",
   "groups": "Grupos de conversaciones",
   "search": "Buscar conversaciones",
-  "search.placeholder": "Nombre, teléfono o palabras",
+  "search.placeholder": "Nombre, teléfono o texto",
   "search.clear": "Borrar la búsqueda",
   "filter": "Filtros",
   "filter.on": { one: "Filtros: {count} activo", other: "Filtros: {count} activos" },
