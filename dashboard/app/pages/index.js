@@ -1,5 +1,5 @@
-// The pages beside the inbox, by the first word of their path. Each is fetched when it is first looked at: whoever does
-// nothing but answer never needs them.
+// The pages beside the inbox, by the first word of their path. Each is fetched when it is first looked at: a person
+// who only answers never needs them.
 
 import { html, signal, useEffect } from "../vendor/preact.js";
 import { fetchLate } from "../parts/fetching.js";
@@ -48,7 +48,7 @@ export function Page({ name }) {
   }, [name, It]);
   if (It) return html`<${It} />`;
   if (It === undefined) return html`<p class="waiting" role="status">${t("loading")}</p>`;
-  // What a browser failed to fetch once, it may not ask for again: the page is loaded anew.
+  // What a browser failed to fetch once, it may not ask for again: the page is reloaded.
   return html`<div class="empty" role="alert"><p>${t("page.not_fetched")}</p>
     <button type="button" onClick=${() => location.reload()}>${t("retry")}</button></div>`;
 }

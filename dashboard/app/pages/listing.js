@@ -53,7 +53,7 @@ export function Listing({ listed, empty, missing, children }) {
 const ROWS = "tbody > tr, .entries > li";
 
 /**
- * Keeps whoever goes by keyboard where they were: when the row with the focus goes away, the one that takes its place has it;
+ * Keeps people who use the keyboard where they were: when the row with the focus goes away, the one that takes its place has it;
  * when there is none left, the heading of the page.
  * @param {any[] | null} items
  */

@@ -38,7 +38,7 @@ export function warn(text, act = null) {
   toasts.value = [...toasts.peek(), { id: ++last, text, isBad: true, act }];
 }
 
-// What a browser failed to fetch once, it may not ask for again: the page is loaded anew.
+// What a browser failed to fetch once, it may not ask for again: the page is reloaded.
 effect(() => {
   const tag = unfetched.value;
   if (tag) untracked(() => warn(t("language.not_fetched", { name: LANGUAGES[tag].name }), { label: t("retry"), run: () => location.reload() }));

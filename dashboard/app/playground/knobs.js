@@ -42,7 +42,7 @@ export function Knobs() {
 
 /** @param {{id: string, label: string, value: number, hint: string, onTurn: (ms: number) => Promise<void>}} props */
 function Delay({ id, label, value, hint, onTurn }) {
-  // While it is dragged it shows where it would be; it is told to the server once, when it is let go.
+  // While it is dragged it shows where it would be; the server gets it once, when it is let go.
   const held = useSignal(/** @type {number | null} */ (null));
   const shown = held.value ?? value;
   const words = shown === 0 ? t("play.no_delay") : span(shown);

@@ -11,7 +11,7 @@ import { sayQuickly } from "./quickly.js";
 /** @import { Contact } from "./contacts.js" */
 /** @import { Bubble, Owed, Screen } from "./screen.js" */
 
-/** Whoever reads further up is left there. */
+/** A reader who has scrolled up is left there. */
 const NEAR_PX = 80;
 
 /** @param {{contact: Contact, screen: Screen}} props */

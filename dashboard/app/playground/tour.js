@@ -64,7 +64,7 @@ export const withoutKeys = (text) => text.replace(/ ?\([^()]*\[[^()]*\)/g, "");
 /** Keys stand in brackets, and are drawn as such. @param {string} text */
 const keyed = (text) => (isTouch ? withoutKeys(text) : text).split(/\[([^\]]+)\]/).map((piece, index) => (index % 2 ? html`<kbd key=${index}>${piece}</kbd>` : piece));
 
-/** The step's own button, where there is something that it can do for whoever would rather not type. @param {{at: Tour, screen: Screen}} props */
+/** The step's own button, where there is something that it can do for people who would rather not type. @param {{at: Tour, screen: Screen}} props */
 function Act({ at, screen }) {
   /** @param {Parameters<typeof behave>[0]} change */
   const turn = (change) => void behave(change).catch(sayProblem);

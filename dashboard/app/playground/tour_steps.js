@@ -70,13 +70,13 @@ function burst(tour, event) {
       return { ...tour, written, phase: written >= QUICK && tour.phase === "write" ? "wait" : tour.phase };
     }
     case "turn_started":
-      // Whoever writes slowly has several turns: it is the one over all three that counts.
+      // A slow writer gets several turns: it is the one over all three that counts.
       return Number(event.details.messages) >= QUICK ? { ...tour, phase: "look" } : tour;
     case "turn_superseded":
     case "turn_failed":
       return tour.phase === "look" ? { ...tour, phase: "wait" } : tour;
     case "turn_completed":
-      // It was answered before there were three: they are to be written anew.
+      // It was answered before there were three: they are to be written again.
       return tour.written < QUICK ? { ...tour, written: 0 } : tour;
     case "message_sent":
       return tour.phase === "look" && event.message?.author === "assistant" ? { ...tour, phase: "done" } : tour;

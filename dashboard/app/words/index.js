@@ -129,7 +129,7 @@ function dated(name, options, at) {
   return (isThisYear ? dates(name, options) : dates(`${name} of a year`, { ...options, year: "numeric" })).format(new Date(at));
 }
 
-/** Whoever says so says it anew at midnight. @param {string | number | Date} at */
+/** What shows it is drawn again at midnight. @param {string | number | Date} at */
 const daysAgo = (at) => Math.round((today.value - new Date(at).setHours(0, 0, 0, 0)) / 86_400_000);
 
 /**

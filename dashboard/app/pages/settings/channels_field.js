@@ -16,7 +16,7 @@ export function ChannelsField({ initial, hint }) {
   const items = channels.items.value;
   // One that is named and is no longer there stays, until somebody takes it out.
   const names = [...new Set([...items.map(({ name }) => name), ...(initial ?? [])])];
-  // Whoever is for some channels gives no more than those.
+  // A person with some channels can give no more than those.
   const every = t(me.value?.channels ? "channels.yours" : "channels.every");
   const titles = new Map(items.map(({ name, title }) => [name, title]));
   return html`<fieldset class="one-of is-list" aria-describedby=${hint && id}>

@@ -1,4 +1,4 @@
-// What an endpoint of webhooks was told and is to be told, and what it answered.
+// What was sent and is to be sent to an endpoint of webhooks, and what it answered.
 
 import { html, useSignal } from "../../vendor/preact.js";
 import { Problem, post } from "../../wire/api.js";

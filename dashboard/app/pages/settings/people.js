@@ -87,7 +87,7 @@ export function People() {
   }
 }
 
-/** What an agent is not told of others has no column. @returns {import("../listing.js").Column<Wire.Agent>[]} */
+/** What an agent does not see of others has no column. @returns {import("../listing.js").Column<Wire.Agent>[]} */
 function columns() {
   /** @type {import("../listing.js").Column<Wire.Agent>[]} */
   const all = [{

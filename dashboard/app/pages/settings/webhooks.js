@@ -1,4 +1,4 @@
-// Webhooks: who outside is told of events. A secret is shown once, when it is made.
+// Webhooks: which programs outside receive events. A secret is shown once, when it is made.
 
 import { html, useSignal } from "../../vendor/preact.js";
 import { patch, post, remove } from "../../wire/api.js";
@@ -45,7 +45,7 @@ export function Webhooks() {
   const logged = useSignal(null);
   /** What was just made. @type {Signal<{title: string, secret: string} | null>} */
   const shown = useSignal(null);
-  // What is told to endpoints follows what happens.
+  // What endpoints receive follows what happens.
   useHeard(() => true, listed.again);
   useOnItsWay(listed.items?.some((it) => it.state === "active" && it.waiting > 0) ?? false, listed.again);
 
