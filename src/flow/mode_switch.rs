@@ -276,6 +276,9 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
     };
     let before = docket.conversation.mode.until;
     let switched = conversations::switch(docket, policy, to, by);
+    if to == Mode::Human {
+        merge::ask_once(docket);
+    }
     docket.conversation.memo.mode_request = Some(request.id.clone()).filter(|id| !id.is_empty());
     if let Some(until) = request.until {
         docket.conversation.mode.until = until;

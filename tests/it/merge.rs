@@ -25,6 +25,7 @@ on_both_stores!(
     who_writes_on_the_phone_takes_over_also_when_the_gateway_says_it_later,
     who_writes_on_the_phone_takes_over_also_where_both_ids_have_begun,
     whom_a_person_has_written_to_is_known_under_the_other_id,
+    whom_a_person_takes_over_by_a_button_is_taken_over_under_both_ids,
     a_hidden_id_that_is_named_for_two_numbers_makes_nobody_one,
     all_of_a_person_is_erased,
     what_the_later_one_is_labelled_with_is_on_the_one_that_stays,
@@ -464,6 +465,20 @@ async fn whom_a_person_has_written_to_is_known_under_the_other_id(world: &World)
     world.after(60_000).await;
     assert_eq!(hidden.conversation().await["id"], phone.conversation().await["id"]);
     assert_eq!(world.gateway.posts().len(), 1, "the assistant is silent");
+}
+
+async fn whom_a_person_takes_over_by_a_button_is_taken_over_under_both_ids(world: &World) {
+    let (first, second) = both_begin(world).await;
+    world.gateway.knows_as_one(PHONE, HIDDEN);
+    // No webhook has shown it, and the assistant answers both.
+    first.take_over().await;
+    world.drain().await;
+    second.writes("M3", "Are you there?").await;
+    world.after(60_000).await;
+    let (stays, goes) = (first.conversation().await, second.conversation().await);
+    assert_eq!((&goes["id"], &goes["mode"]), (&stays["id"], &json!("HUMAN")));
+    assert_eq!(stays["mode_reason"], "agent_button");
+    assert_eq!(world.gateway.posts().len(), 2, "the assistant is silent");
 }
 
 async fn all_of_a_person_is_erased(world: &World) {

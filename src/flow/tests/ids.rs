@@ -20,9 +20,9 @@ use crate::{
 };
 
 #[test]
-fn the_other_id_of_a_person_is_asked_for_once_where_a_person_writes_or_a_hidden_one_begins() {
+fn the_other_id_of_a_person_is_asked_for_once_where_a_person_acts_or_a_hidden_one_begins() {
     type Deed = fn(&mut Play);
-    let deeds: [(&str, Deed); 3] = [
+    let deeds: [(&str, Deed); 4] = [
         ("on the phone", |play| {
             let id = format!("P{}", play.messages.len());
             play.copy(&id, "Let me look.", Copy::Phone);
@@ -31,6 +31,12 @@ fn the_other_id_of_a_person_is_asked_for_once_where_a_person_writes_or_a_hidden_
             let words = [NewMessage::of("Let me look.")];
             let once = Idempotency::of_its_own();
             play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &once)).unwrap();
+        }),
+        ("by taking over", |play| {
+            let request = Request { actor: "agent:ana".to_owned(), ..Request::default() };
+            let take_over =
+                |docket: &mut _, policy: &_| mode_switch::apply(docket, policy, Mode::Human, &request);
+            play.step(take_over).unwrap();
         }),
         ("a note, where nobody has written", |play| {
             play.step(|docket, _| messages::keep_note(docket, "Call her.", &ana()));
