@@ -30,7 +30,8 @@ use crate::domain::{
 pub enum Key {
     /// By our id. `Gone` if there is none: it is never made again.
     Id(Uuid),
-    /// By the chat at the provider, any of its aliases. Begins a conversation if there is none and an opening is given.
+    /// By the chat at the provider, any of its aliases. Begins a conversation if there is none and an opening is given; `Gone`
+    /// if the channel was removed.
     /// An erased conversation does not count: the next message begins another.
     Chat {
         /// The channel's name.

@@ -283,7 +283,7 @@ async fn chats<D: Dialect>(
     let begun = transaction.fetch(&D::sql().open, &text(&rows)?).await?;
     let begun: BTreeSet<Uuid> = begun.iter().map(|row| Uuid::read(row, "id")).collect::<Result<_, _>>()?;
     if begun.len() < missing.len() {
-        // Another instance was faster, and has committed by now.
+        // Another instance was faster, and has committed by now. Or the channel was removed.
         resolve::<D>(cache, transaction, &asked, &mut chats).await?;
     }
     for ((channel, chat), (number, row)) in missing {

@@ -139,7 +139,8 @@ pub(crate) struct Sql {
     pub(crate) now: String,
     /// `channel`, `chat_id` and `conversation_id` of known chats. `[[channel, chat]]`
     pub(crate) resolve: String,
-    /// Begins conversations whose chat is not known, and returns the `id` of those it began. Rows of conversations.
+    /// Begins conversations whose chat is not known, on channels that are there and stay until the end of the transaction, and
+    /// returns the `id` of those it began. Rows of conversations.
     pub(crate) open: String,
     /// Locks conversations in the order of their ids: `id`, `stamp`, and the moment after as `now` (may be null). Not those
     /// that are closed for good. `[id]`
@@ -164,7 +165,7 @@ pub(crate) struct Sql {
     pub(crate) requests: String,
     /// Labels of conversations.
     pub(crate) labels: String,
-    /// Channels, locked in the order of their names. `[name]`
+    /// Channels, locked in the order of their names; who begins conversations there does not wait. `[name]`
     pub(crate) channels: String,
     /// `channel` and `in_flight`, where there is any. `[name]`
     pub(crate) in_flight: String,

@@ -31,7 +31,7 @@ const GUARD: &str = "mine as materialized (
         select h.name from json_array_elements($4::json) k
         join channels h on h.name = k ->> 0 and h.state = k ->> 1 and h.next_send_at = (k ->> 2)::bigint
             and h.sends = (k ->> 3)::bigint
-        order by h.name for update of h skip locked),
+        order by h.name for no key update of h skip locked),
     guard as materialized (
         select (select count(*) from mine) = json_array_length($1::json)
             and not exists (select from taken) and not exists (select from removed)

@@ -190,12 +190,15 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         join chats c on c.channel = k ->> 0 and c.chat_id = k ->> 1"
         .to_owned(),
     // One statement, so that the chat decides: a conversation whose chat another instance has begun is never made.
-    // Chats in one order, so that two instances that begin the same ones never wait in a circle.
+    // Chats in one order, so that two instances that begin the same ones never wait in a circle. Nobody removes a channel
+    // that is locked so; sends go on.
     open: format!(
         "with begun as (select * from json_populate_recordset(null::conversations, $1::json)),
+        kept as materialized (
+            select name from channels where name in (select channel from begun) order by name for key share),
         opened as (
             insert into chats (channel, chat_id, conversation_id)
-            select channel, chat_id, id from begun order by channel, chat_id
+            select channel, chat_id, id from begun where channel in (select name from kept) order by channel, chat_id
             on conflict do nothing returning conversation_id)
         insert into conversations ({0}) select {0} from begun where id in (select conversation_id from opened)
         returning id",
@@ -282,7 +285,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         columns::<LabelRow>("l")
     ),
     channels: "select name, state, next_send_at, sends from channels
-        where name = any (array(select json_array_elements_text($1::json))) order by name for update"
+        where name = any (array(select json_array_elements_text($1::json))) order by name for no key update"
         .to_owned(),
     in_flight: "select channel, count(*) as in_flight from messages
         where state = 'sending' and channel = any (array(select json_array_elements_text($1::json)))

@@ -84,12 +84,19 @@ impl<S: Store> Registry for S {
     }
 
     async fn remove_channel(&self, name: &str) -> Result<bool, Error> {
-        let removing = Statement::new(
-            "delete from channels where name = $1 and not exists (select 1 from conversations where channel = $1)",
+        let removing = Statement::new("delete from channels where name = $1");
+        // Only then: the removal waits for whoever begins a conversation there.
+        let is_unused = Statement::new(
+            "update installation set one = one where not exists (select 1 from conversations where channel = $1)",
         );
         let letters =
             Statement::new("delete from dead_letters where channel = $1 and conversation_id is null");
-        let mut parts = vec![Part::Must(removing.with(name)), Part::May(letters.with(name))];
+        let mut parts = vec![
+            serialize_writes(),
+            Part::Must(removing.with(name)),
+            Part::Must(is_unused.with(name)),
+            Part::May(letters.with(name)),
+        ];
         parts.extend(NAMING_CHANNELS.map(|table| Part::May(naming_no_more(S::ENGINE, table, name))));
         self.write_together(parts).await
     }

@@ -117,8 +117,10 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         .to_owned(),
     // One writer: what was not there a statement ago is not there now.
     open: format!(
-        "{}; insert into chats (channel, chat_id, conversation_id)
-        select value ->> 'channel', value ->> 'chat_id', value ->> 'id' from jsonb_each($1) returning conversation_id as id",
+        "{} and value ->> 'channel' in (select name from channels);
+        insert into chats (channel, chat_id, conversation_id)
+        select value ->> 'channel', value ->> 'chat_id', value ->> 'id' from jsonb_each($1)
+        where value ->> 'channel' in (select name from channels) returning conversation_id as id",
         insert::<ConversationRow>()
     ),
     // The transaction is the lock.

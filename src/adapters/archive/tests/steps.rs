@@ -12,6 +12,7 @@ use crate::{
     },
     flow::{
         archive::{Archive, EventFilter, Window},
+        back_office::registry::{Channel, Registry as _},
         ledger::{Key, Need, change},
     },
 };
@@ -20,6 +21,7 @@ on_both_stores!(what_a_step_writes_is_read_back);
 
 async fn what_a_step_writes_is_read_back<S: TestStore>(store: &S) {
     let ledger = TestStore::ledger(store);
+    store.add_channel(&Channel::new("shop", "sandbox", NOW)).await.expect("written");
     let chat = ChatId::parse("6580000001@c.us").expect("an id");
     let opening =
         Opening { mode: Mode::Ai, reason: Reason::Rollout, actor: actor::SYSTEM.to_owned(), drafting: false };

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use super::{
-    NOW, Shared, add_channel, claim_if, from_contact, from_us, look, opened, over_both_stores, push, settle,
-};
+use super::{NOW, Shared, claim_if, from_contact, from_us, look, opened, over_both_stores, push, settle};
 use crate::{
     domain::{
         conversation::Lease,
@@ -82,7 +80,6 @@ async fn a_key_that_was_taken_for_new_is_found_however_old_it_is(store: Shared) 
 
 async fn two_instances_never_send_more_than_the_channel_may(store: Shared) {
     const MOST: usize = 3;
-    add_channel(&store).await;
     let ledgers = [Arc::clone(&store.ledger), store.another(Arc::clone(&store.heard) as _)];
     let need = Need { channel: true, ..Need::default() };
     for chat in 0..24 {
@@ -110,7 +107,6 @@ async fn two_instances_never_send_more_than_the_channel_may(store: Shared) {
 }
 
 async fn a_channel_that_was_full_has_room_as_soon_as_something_has_left(store: Shared) {
-    add_channel(&store).await;
     let need = Need { channel: true, ..Need::default() };
     for chat in 0..5 {
         let owe = |docket: &mut Docket| docket.push(from_us("hello"));

@@ -182,13 +182,6 @@ fn settle(docket: &mut Docket) {
     }
 }
 
-/// The channel that all these conversations are on.
-async fn add_channel(store: &Shared) {
-    let channel = "insert into channels (name, provider, state, created_at, updated_at)
-         values ('main', 'sandbox', 'authorized', 0, 0)";
-    store.execute(channel).await.expect("a channel");
-}
-
 /// A turn that runs.
 fn generating(docket: &Docket) -> Turn {
     Turn {

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use super::{Shared, add_channel, by_key, claim_if, from_us, opened, over_both_stores, push, sweep};
+use super::{Shared, by_key, claim_if, from_us, opened, over_both_stores, push, sweep};
 use crate::{
     domain::{conversation::Lease, docket::Docket, mode::Mode},
-    flow::ledger::{Held, Key, Ledger, Need, Standing, Work, change},
+    flow::ledger::{Error, Held, Key, Ledger, Need, Standing, Work, change},
 };
 
 over_both_stores!(
     fifty_first_messages_of_one_chat_begin_one_conversation,
+    on_a_channel_that_was_removed_none_begins,
+    a_channel_is_not_removed_under_a_conversation_that_begins,
     sends_of_one_channel_see_each_other,
     a_lease_is_extended_only_under_its_fence,
     instances_that_meet_on_the_same_conversations_do_not_lock_each_other_out,
@@ -34,13 +36,44 @@ async fn fifty_first_messages_of_one_chat_begin_one_conversation(store: Shared) 
     assert_eq!(store.number("select created_at from conversations").await, super::NOW.0);
 }
 
+async fn on_a_channel_that_was_removed_none_begins(store: Shared) {
+    assert!(store.remove_channel().await);
+    let late = store.push(1, "late").await;
+    assert!(matches!(late, Err(Error::Gone)), "{late:?}");
+    for table in ["conversations", "chats", "messages", "events"] {
+        assert_eq!(store.number(&format!("select count(*) from {table}")).await, 0, "{table}");
+    }
+    store.add_channel().await;
+    store.push(1, "again").await.expect("stored");
+    assert!(!store.remove_channel().await, "it has a conversation");
+    store.push(1, "and again").await.expect("stored");
+}
+
+async fn a_channel_is_not_removed_under_a_conversation_that_begins(store: Shared) {
+    for round in 0..40 {
+        let (begins, removes) = (store.push(round, "first"), store.remove_channel());
+        let (begun, is_removed) = if round % 2 == 0 {
+            tokio::join!(begins, removes)
+        } else {
+            let (is_removed, begun) = tokio::join!(removes, begins);
+            (begun, is_removed)
+        };
+        assert!(is_removed == matches!(begun, Err(Error::Gone)), "{round}: {begun:?}, {is_removed}");
+        let begun = store.number("select count(*) from conversations").await;
+        assert_eq!(begun, i64::from(!is_removed), "{round}");
+        store.execute("delete from conversations").await.expect("erased");
+        if is_removed {
+            store.add_channel().await;
+        }
+    }
+}
+
 /// Claims the owed message if nothing of the channel is being sent and its pace allows.
 fn claim(docket: &mut Docket) -> bool {
     claim_if(docket, 1, 500)
 }
 
 async fn sends_of_one_channel_see_each_other(store: Shared) {
-    add_channel(&store).await;
     for chat in 0..20 {
         store
             .change(opened(chat), Need::default(), move |docket| docket.push(from_us("hello")))

@@ -204,7 +204,6 @@ async fn work_is_due_in_order_and_not_before_its_time(store: Shared) {
         assert_eq!(store.ledger.due(work, &elsewhere, 2).await.expect("a list"), []);
         assert_eq!(store.ledger.due(work, &[], 2).await.expect("a list"), []);
     }
-    super::add_channel(&store).await;
     // The channel sends in a second; and in a week, as a clock that was set back had it.
     for (ahead_ms, found) in [(1_000, 0), (604_800_000, 3)] {
         let next = super::NOW.plus_ms(3_000 + ahead_ms).0;

@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use sqlx::{AssertSqlSafe, Executor as _, PgTransaction, Row as _, postgres::PgConnectOptions};
+use sqlx::{
+    AssertSqlSafe, Connection as _, Executor as _, PgConnection, PgTransaction, Row as _,
+    postgres::PgConnectOptions,
+};
 use uuid::Uuid;
 
 use super::{NOW, by_key, opened, push};
@@ -20,6 +23,7 @@ use crate::{
         event::{Event, EventType},
     },
     flow::{
+        back_office::registry::Registry,
         clock::{Clock, ManualClock, StoreClock},
         ledger::{Committed, Error, Key, Ledger, Need, Observer, change},
     },
@@ -116,6 +120,20 @@ impl Store {
         }
     }
 
+    /// Removes the channel, as the API does. Whether it could be.
+    pub(super) async fn remove_channel(&self) -> bool {
+        let removed = match &self.database {
+            Database::Postgres { store, .. } => Registry::remove_channel(store, "main").await,
+            Database::Sqlite { store, .. } => Registry::remove_channel(store, "main").await,
+        };
+        removed.expect("it can be asked")
+    }
+
+    /// The channel is there again.
+    pub(super) async fn add_channel(&self) {
+        self.execute(CHANNEL).await.expect("a channel");
+    }
+
     /// A list of words, past the ledger.
     pub(super) async fn texts(&self, sql: &'static str) -> Vec<String> {
         let texts: Result<Vec<String>, sqlx::Error> = match &self.database {
@@ -135,10 +153,17 @@ fn name() -> String {
     format!("ledger_{}", Uuid::now_v7().simple())
 }
 
-/// A database with nothing in its tables.
+/// The channel that all conversations of these tests are on.
+const CHANNEL: &str = "insert into channels (name, provider, state, created_at, updated_at)
+    values ('main', 'sandbox', 'authorized', 0, 0)";
+
+/// A database with nothing but a channel in its tables.
 pub(super) async fn create() -> String {
     let name = name();
     template::copy(&template::server(), &name, test_stores::migrate).await;
+    let mut hands = PgConnection::connect_with(&server().database(&name)).await.expect("connected");
+    hands.execute(CHANNEL).await.expect("a channel");
+    hands.close().await.expect("closed");
     name
 }
 
@@ -183,6 +208,7 @@ where
     let store =
         Sqlite::connect(&url, Arc::clone(&clock) as Arc<dyn Clock>).await.expect("the file can be opened");
     store.migrate().await.expect("it takes the migrations");
+    store.writer.execute(CHANNEL).await.expect("a channel");
     let heard = Arc::new(Heard::default());
     let ledger = store.ledger(Arc::clone(&heard) as Arc<dyn Observer>);
     let database = Database::Sqlite { store, _folder: folder };
