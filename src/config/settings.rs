@@ -15,6 +15,7 @@ use super::{
     },
 };
 use crate::domain::{
+    conversation::LEASED_AT_MOST_MS,
     hosts::Hosts,
     network::Networks,
     policy::{BurstPolicy, Groups, ReadReceipts, UnknownSend},
@@ -119,7 +120,7 @@ pub struct Settings {
     pub redis_prefix: Option<String>,
 
     /// How long (ms) a conversation is leased to the instance that works on it; renewed at a third of it
-    #[arg(long, value_name = "MS", default_value = "30000", value_parser = whole::<i64>(500, 10 * MINUTE))]
+    #[arg(long, value_name = "MS", default_value = "30000", value_parser = whole::<i64>(500, LEASED_AT_MOST_MS))]
     pub lock_ttl_ms: i64,
 
     /// How long (ms) Redis remembers a webhook; the database remembers for good

@@ -73,6 +73,17 @@ pub struct Lease {
     pub until: Time,
 }
 
+/// No lease is longer: one that ends further ahead was taken before the clock was set back.
+pub const LEASED_AT_MOST_MS: i64 = 600_000;
+
+impl Lease {
+    /// Whether it is held at that moment.
+    pub const fn is_live(&self, now: Time) -> bool {
+        let left_ms = self.until.since(now);
+        0 < left_ms && left_ms <= LEASED_AT_MOST_MS
+    }
+}
+
 /// One chat on one channel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conversation {
@@ -356,7 +367,7 @@ impl Conversation {
 
     /// Whether the lease is held at that moment.
     pub fn live_lease(&self, now: Time) -> Option<&Lease> {
-        self.lease.as_ref().filter(|lease| lease.until > now)
+        self.lease.as_ref().filter(|lease| lease.is_live(now))
     }
 
     /// Whether the contact spoke last.
@@ -438,11 +449,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_void_from_its_last_moment_on() {
+    fn a_lease_is_void_from_its_last_moment_on_and_where_it_ends_further_ahead_than_any() {
         let lease = Lease { owner: "one".to_owned(), turn: Uuid::from_u128(1), until: Time(100) };
         let held = Conversation { lease: Some(lease.clone()), ..conversation() };
         assert_eq!(held.live_lease(Time(99)), Some(&lease));
         assert_eq!(held.live_lease(Time(100)), None);
+        assert_eq!(held.live_lease(Time(100 - LEASED_AT_MOST_MS)), Some(&lease));
+        assert_eq!(held.live_lease(Time(99 - LEASED_AT_MOST_MS)), None, "the clock was set back");
         assert_eq!(conversation().live_lease(Time(0)), None);
     }
 

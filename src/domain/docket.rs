@@ -339,7 +339,8 @@ impl Docket {
         let ripe_at = memo.ripe_at.or_else(|| memo.draft_wish.as_ref().map(|wish| wish.ripe_at));
         Clocks {
             turn_at: match &self.conversation.lease {
-                Some(lease) => Some(lease.until),
+                Some(lease) if lease.is_live(self.now) => Some(lease.until),
+                Some(lease) => Some(lease.until.min(self.now)),
                 None => ripe_at.map(Time),
             },
             send_at: head.map(|delivery| delivery.due_at),
@@ -353,8 +354,10 @@ impl Docket {
     }
 
     fn tend_at(&self) -> Option<Time> {
-        let leases = self.deliveries().filter_map(|delivery| {
-            (delivery.state == DeliveryState::Sending).then_some(delivery.attempt?.lease_until)
+        let sending = self.deliveries().filter(|delivery| delivery.state == DeliveryState::Sending);
+        let leases = sending.filter_map(|delivery| {
+            let (attempt, now) = (delivery.attempt?, self.now);
+            Some(if attempt.is_over(now) { attempt.lease_until.min(now) } else { attempt.lease_until })
         });
         leases
             .chain(self.messages.iter().filter_map(Message::echo_awaited_until))

@@ -244,7 +244,7 @@ pub fn expire_leases(docket: &mut Docket, policy: &Policy) {
     let expired = docket.ids(|message| {
         message.delivery.as_ref().is_some_and(|delivery| {
             delivery.state == DeliveryState::Sending
-                && delivery.attempt.is_none_or(|attempt| attempt.lease_until <= now)
+                && delivery.attempt.is_none_or(|attempt| attempt.is_over(now))
         })
     });
     for id in expired {

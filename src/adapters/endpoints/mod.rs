@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     domain::{
+        conversation::LEASED_AT_MOST_MS,
         endpoint::{Endpoint, State, lane},
         event::Event,
         time::Time,
@@ -180,7 +181,9 @@ impl<S: Store> Endpoints for S {
         let mut statement = Statement::new("update endpoints set owner = ");
         statement.bind(owner).push(", owned_until = ").now(self).push(" + ").bind(ttl_ms);
         statement.push(" where id = ").bind(id).push(" and state = 'active' and (owner = ").bind(owner);
-        statement.push(" or owned_until <= ").now(self).push(")");
+        statement.push(" or owned_until <= ").now(self);
+        // Held for longer than anybody does, it was before the clock was set back.
+        statement.push(" or owned_until > ").now(self).push(" + ").bind(LEASED_AT_MOST_MS).push(")");
         Ok(self.write(statement).await? > 0)
     }
 

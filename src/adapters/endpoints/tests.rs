@@ -166,6 +166,11 @@ async fn an_endpoint_belongs_to_one_instance_at_a_time<S: TestStore>(store: &S) 
     store.let_go(id, "one").await.expect("written");
     assert!(store.hold(id, "other", 0).await.expect("written"));
     assert!(store.hold(id, "one", 30_000).await.expect("written"), "what is over is free");
+    assert!(store.hold(id, "one", LEASED_AT_MOST_MS).await.expect("written"));
+    assert!(!store.hold(id, "other", 30_000).await.expect("written"));
+    assert!(store.hold(id, "one", 8 * 3_600_000).await.expect("written"), "before the clock was set back");
+    assert!(store.hold(id, "other", 0).await.expect("written"));
+    assert!(store.hold(id, "one", 30_000).await.expect("written"));
     let paused = Change { state: Some(State::Paused), ..Change::default() };
     store.change_endpoint(id, &paused, NOW).await.expect("written");
     assert!(!store.hold(id, "one", 30_000).await.expect("written"));

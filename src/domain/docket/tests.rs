@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::domain::{
     chat::ChatId,
-    conversation::{Lease, Opening},
+    conversation::{LEASED_AT_MOST_MS, Lease, Opening},
     draft::{DraftState, DraftWish},
     lane::Lane,
     message::{Author, Delivery, Gate, Kind, Origin},
@@ -428,6 +428,8 @@ fn somebody_looks_again_at_whatever_comes_first() {
     assert_eq!(docket.clocks().turn_at, Some(Time(100)), "the burst, before any draft");
     docket.conversation.lease = Some(Lease { owner: "one".to_owned(), turn: id(9), until: Time(900) });
     assert_eq!(docket.clocks().turn_at, Some(Time(900)), "the lease of a turn");
+    docket.conversation.lease.as_mut().expect("it is held").until = docket.now.plus_ms(LEASED_AT_MOST_MS + 1);
+    assert_eq!(docket.clocks().turn_at, Some(docket.now), "one from before the clock was set back");
     docket.keep_follow_up(follow_up(4));
     assert_eq!(docket.clocks().follow_up_at, Some(Time(9_000)));
 }

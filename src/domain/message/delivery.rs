@@ -170,3 +170,14 @@ pub struct Attempt {
     /// After this the fate is unknown.
     pub lease_until: Time,
 }
+
+/// Of two who ask for the time at once, one may have looked at the clock this much before the other.
+const APART_MS: i64 = 60_000;
+
+impl Attempt {
+    /// Whether nobody settles it any more at that moment. One that was claimed later than then was claimed before the clock was
+    /// set back.
+    pub const fn is_over(&self, now: Time) -> bool {
+        self.lease_until.since(now) <= 0 || self.at.since(now) > APART_MS
+    }
+}

@@ -317,7 +317,7 @@ pub fn holds_lease(docket: &Docket, begun: &Begun) -> bool {
 /// A live lease is respected; one that has run out is taken over, at no cost of attempts.
 pub fn free_lease(docket: &mut Docket, claimant: &Claimant) -> Option<Time> {
     let lease = docket.conversation.lease.clone()?;
-    if lease.until > docket.now {
+    if lease.is_live(docket.now) {
         return Some(lease.until);
     }
     let now = docket.now;

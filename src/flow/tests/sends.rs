@@ -39,6 +39,31 @@ fn a_channel_waits_for_its_pace_and_not_for_a_clock_that_was_set_back() {
     }
 }
 
+#[test]
+fn whom_nobody_answers_any_more_waits_for_no_clock_that_was_set_back() {
+    for (back_ms, is_over) in [(1_000, false), (3 * 3_600_000, true)] {
+        // A turn, and then a send, of a process that is dead.
+        let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+        play.says("m1");
+        play.begins();
+        play.wait(-back_ms);
+        play.says("m2");
+        assert_eq!(play.clocks.turn_at == Some(play.now), is_over, "{back_ms}");
+        assert_eq!(matches!(play.claim(), inbox::Claim::Held(_)), !is_over, "{back_ms}");
+
+        let mut play = Play::new();
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "a1");
+        play.claims_send();
+        play.wait(-back_ms);
+        play.says("m2");
+        assert_eq!(play.clocks.tend_at == Some(play.now), is_over, "{back_ms}");
+        play.tends();
+        assert_eq!(play.in_state(S::Unknown).len(), usize::from(is_over), "{back_ms}");
+    }
+}
+
 /// A reply is leaving; the contact changes what it answers, or takes it back; then it certainly has not left.
 fn amended_on_the_way(burst: BurstPolicy, is_deletion: bool) -> Play {
     let mut play = Play::by(|policy| policy.burst = burst);
