@@ -179,6 +179,7 @@ impl Parts {
             breaker: Arc::new(ChannelBreaker {
                 ledger: Arc::clone(&self.ledger),
                 registry: Arc::clone(&self.registry),
+                channels: Arc::clone(&self.channel_loader.channels),
                 failures: self.settings.breaker_failures,
                 open_ms: self.settings.breaker_open_ms,
                 stop: shutdown.stopping.clone(),

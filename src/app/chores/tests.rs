@@ -158,3 +158,22 @@ fn a_channel_that_is_gone_keeps_no_alert_up() {
         assert!(text.lines().any(|had| had == line), "{line}\nnot in\n{text}");
     }
 }
+
+#[tokio::test]
+async fn a_channel_that_is_held_is_waited_for_as_it_is_set_up_now() {
+    let (chores, _folder) = chores().await;
+    let (parts, shutdown) = (&chores.parts, Shutdown::default());
+    let (sender, channels) = (parts.sender(&shutdown), &parts.channel_loader.channels);
+    let before = channels.get("hung").expect("loaded");
+    let waits = async |what: &str| {
+        let held_until = sender.breaker.hold(&before).await.expect("held");
+        let waiting = sender.breaker.wait(&before, held_until);
+        tokio::time::timeout(Duration::from_secs(20), waiting).await.expect(what);
+    };
+    let mended = Arc::new(Gateway { hangs: false });
+    channels.put(channels::Channel { provider: mended, ..channels::Channel::clone(&before) });
+    waits("its gateway is another, which answers").await;
+    assert!(parts.registry.remove_channel("hung").await.expect("written"));
+    parts.channel_loader.load().await.expect("loaded");
+    waits("it was removed").await;
+}

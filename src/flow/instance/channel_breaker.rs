@@ -12,7 +12,7 @@ use std::{
 use metrics::gauge;
 use tokio_util::sync::CancellationToken;
 
-use super::channels::Channel;
+use super::channels::{Channel, Channels};
 use crate::{
     domain::{
         docket::Entry,
@@ -41,6 +41,8 @@ pub struct ChannelBreaker {
     pub ledger: Arc<dyn Ledger>,
     /// Where channels are held.
     pub registry: Arc<dyn Registry>,
+    /// The channels as they are set up now.
+    pub channels: Arc<Channels>,
     /// Sends in a row that reach nobody, until the channel is held: their attempts are not used up while nobody is there.
     pub failures: u32,
     /// Longest pause between two questions.
@@ -104,8 +106,13 @@ impl ChannelBreaker {
 
     async fn until_answered(&self, channel: &Channel, mut held_until: Time) -> Result<(), ledger::Error> {
         let mut pause_ms = FIRST_MS;
-        while !self.answers(channel).await? {
-            held_until = self.hold_for(channel, pause_ms).await?;
+        loop {
+            // It may have another gateway by now: the one before it may never answer. One that was removed is held by nobody.
+            let Some(channel) = self.channels.get(&channel.name) else { return Ok(()) };
+            if self.answers(&channel).await? {
+                break;
+            }
+            held_until = self.hold_for(&channel, pause_ms).await?;
             tokio::time::sleep(duration(pause_ms)).await;
             pause_ms = next_pause_ms(pause_ms, self.open_ms);
         }

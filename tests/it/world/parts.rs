@@ -138,6 +138,7 @@ impl Parts {
             breaker: Arc::new(ChannelBreaker {
                 ledger: self.ledger.clone(),
                 registry: self.registry.clone(),
+                channels: self.channels.clone(),
                 failures: 5,
                 open_ms: 30_000,
                 stop: CancellationToken::new(),
