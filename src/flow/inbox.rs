@@ -10,8 +10,8 @@ mod claim;
 
 mod on_demand;
 
-pub use amend::amend;
 pub(super) use amend::change;
+pub use amend::{AmendedElsewhere, amend, learn_of_amendment};
 use amend::{amend_with, is_amendment, is_edit};
 pub use claim::{
     Begun, Claim, Claimant, begin, begun_before, claim_at_once, claim_ripe, free_lease, holds_lease,

@@ -22,7 +22,6 @@ use uuid::Uuid;
 
 use super::{
     back_office::registry::Registry,
-    conversations,
     forgetting::tombstones::{Removal, Tombstone, Tombstones},
     inbox::{self, Admitted},
     instance::channels::{Channel, Channels},
@@ -36,7 +35,7 @@ use super::{
 };
 use crate::domain::{
     chat::ChatId,
-    conversation::{AttentionReason, Opening},
+    conversation::Opening,
     docket::{Docket, Entry},
     event::{Event, EventType},
     policy::Policy,
@@ -308,27 +307,20 @@ impl Intake {
         let need = Need { newest, ..self.need_of(channel, &amendment.chat, &amendment.of, amendment.at) };
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
-            let goes_on = inbox::amend(docket, &policy, &amendment, is_deletion);
-            (if docket.is_changed() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) }, goes_on)
+            let elsewhere = inbox::amend(docket, &policy, &amendment, is_deletion);
+            (if docket.is_changed() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) }, elsewhere)
         };
         match change(&*self.ledger, key, need, step).await {
             Err(Error::Gone) => self.ignore(channel, name_of(is_deletion)).await,
             Err(error) => Err(error),
-            Ok((verdict, goes_on)) => self.call_there(goes_on, AttentionReason::Unanswered, verdict).await,
+            Ok((verdict, None)) => Ok(verdict),
+            Ok((verdict, Some(amended))) => {
+                let (stays, policy) = (Key::Id(amended.stays), Arc::clone(&channel.policy));
+                let learn = move |docket: &mut Docket| inbox::learn_of_amendment(docket, &policy, &amended);
+                ignore_gone(change(&*self.ledger, stays, Need::default(), learn).await)?;
+                Ok(verdict)
+            }
         }
-    }
-
-    /// Calls a person for what has come to a conversation that was merged, in the one where it continues.
-    async fn call_there(
-        &self,
-        goes_on: Option<Uuid>,
-        reason: AttentionReason,
-        verdict: Verdict,
-    ) -> Result<Verdict, Error> {
-        let Some(stays) = goes_on else { return Ok(verdict) };
-        let call = move |docket: &mut Docket| conversations::raise(docket, reason);
-        ignore_gone(change(&*self.ledger, Key::Id(stays), Need::default(), call).await)?;
-        Ok(verdict)
     }
 
     /// A message that is known by that key, unless it was removed, or written before its chat was erased.

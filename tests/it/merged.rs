@@ -13,6 +13,7 @@ on_both_stores!(
     a_draft_that_is_asked_for_by_the_later_one_is_made_shown_and_sent_where_it_goes_on,
     a_request_that_is_repeated_afterwards_answers_as_the_first_did,
     a_batch_shows_what_it_has_changed_where_it_goes_on,
+    what_the_contact_edits_in_the_later_one_counts_where_it_goes_on,
 );
 
 /// Both have begun and become one; the later as it was.
@@ -148,4 +149,16 @@ async fn a_batch_shows_what_it_has_changed_where_it_goes_on(world: &World) {
     let refused = &batch(&[&goes["id"]], past).await[0];
     let fault = &refused["problem"]["errors"][0]["pointer"];
     assert_eq!((&refused["status"], fault), (&json!(400), &json!("/set/snoozed_until")), "{refused}");
+}
+
+async fn what_the_contact_edits_in_the_later_one_counts_where_it_goes_on(world: &World) {
+    let (first, second, _) = merged(world).await;
+    let due = json!({ "delay_ms": 3_600_000, "text": "Still there?" });
+    let scheduled = first.ask("PUT", "follow-up", Some(due)).await;
+    assert_eq!(scheduled.status, 201, "{scheduled:?}");
+    assert_eq!(second.edits("M2", "Hi there").await, "accepted");
+    let stays = first.conversation().await;
+    assert_eq!((&stays["follow_up"], &stays["opted_out"]), (&Value::Null, &json!(false)));
+    assert_eq!(second.edits("M2", "stop").await, "accepted");
+    assert_eq!(first.conversation().await["opted_out"], true);
 }

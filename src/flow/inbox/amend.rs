@@ -9,21 +9,38 @@ use super::{
 };
 use crate::{
     domain::{
-        conversation::Conversation,
+        conversation::{AttentionReason, Conversation},
         docket::{Docket, Entry, Parked, Report},
         event::{EventType, actor},
-        message::{Author, DeliveryState, Message, Outcome, OutcomeReason},
+        message::{Author, DeliveryState, Kind, Message, Outcome, OutcomeReason},
         mode::Mode,
         phrases,
         policy::{BurstPolicy, Policy},
         time::Time,
     },
-    flow::{conversations, drafts, office_hours, outbox, provider::Amendment},
+    flow::{agenda, conversations, drafts, office_hours, outbox, provider::Amendment},
 };
 
-/// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet. Returns the
-/// conversation where a person must see it, if this one continues there.
-pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_deletion: bool) -> Option<Uuid> {
+/// What a change of a message means for the conversation in which its own continues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AmendedElsewhere {
+    /// That conversation.
+    pub stays: Uuid,
+    message: Uuid,
+    kind: Kind,
+    text: String,
+    at: Time,
+    is_unanswered: bool,
+}
+
+/// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet. Returns what
+/// is to be known of it where the conversation continues, if that is another.
+pub fn amend(
+    docket: &mut Docket,
+    policy: &Policy,
+    amendment: &Amendment,
+    is_deletion: bool,
+) -> Option<AmendedElsewhere> {
     let report = amendment.report(is_deletion);
     let original = docket.messages().iter().find(|message| {
         message.author == Author::Contact && message.provider_message_id.as_deref() == Some(&amendment.of)
@@ -34,9 +51,8 @@ pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_del
             if changed == Some(EventType::MessageDeleted) {
                 waits_for_nothing(docket, policy);
             }
-            // Also where it is reported again: the call for a person may not have been made the first time.
-            let is_open = !is_deletion && docket.message(id).is_some_and(was_never_answered);
-            docket.conversation.memo.merged_into.filter(|_| is_open)
+            // Also where it is reported again: the other conversation may not have learned of it the first time.
+            amended_elsewhere(docket, id, changed.is_some())
         }
         None => {
             docket.park(&amendment.of, report);
@@ -45,8 +61,30 @@ pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_del
     }
 }
 
-fn was_never_answered(message: &Message) -> bool {
-    message.inbound.is_some_and(|inbound| inbound.starts_turn && inbound.outcome != Outcome::Answered)
+fn amended_elsewhere(docket: &Docket, id: Uuid, is_new: bool) -> Option<AmendedElsewhere> {
+    let stays = docket.conversation.memo.merged_into?;
+    let message = docket.message(id)?;
+    let inbound = message.inbound.filter(|inbound| !inbound.reason.is_some_and(is_overheard))?;
+    let is_for_somebody = message.deleted_at.is_none() && inbound.starts_turn;
+    Some(AmendedElsewhere {
+        stays,
+        message: id,
+        kind: message.kind,
+        text: if is_for_somebody { message.text.clone() } else { String::new() },
+        at: if is_new { docket.now } else { message.deleted_at.or(message.edited_at)? },
+        is_unanswered: is_for_somebody && inbound.outcome != Outcome::Answered,
+    })
+}
+
+/// The contact changed a message that stays in a conversation which continues here: a sign of life, and perhaps a wish. A person
+/// is called for what was never answered there.
+pub fn learn_of_amendment(docket: &mut Docket, policy: &Policy, amended: &AmendedElsewhere) {
+    agenda::heard_elsewhere(docket, amended.at);
+    if phrases::is_phrase(&amended.text, &policy.opt_out_words) {
+        wants(docket, policy, amended.kind, &amended.text, amended.message);
+    } else if amended.is_unanswered {
+        conversations::raise(docket, AttentionReason::Unanswered);
+    }
 }
 
 pub(super) const fn is_edit(parked: &Parked) -> bool {

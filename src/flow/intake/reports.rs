@@ -13,9 +13,9 @@ use crate::{
         turn::{LetterKind, LetterState},
     },
     flow::{
-        inbox,
+        conversations, inbox,
         instance::channels::Channel,
-        ledger::{Error, change},
+        ledger::{Error, Key, Need, change, ignore_gone},
         merge,
         provider::{Amendment, Arrival, Status},
         reconcile::{self, Copy, Matched},
@@ -106,7 +106,13 @@ impl Intake {
         match change(&*self.ledger, key, need, step).await {
             Ok((Verdict::Ignored, _)) | Err(Error::Gone) => self.ignore(channel, &status.detail).await,
             Err(error) => Err(error),
-            Ok((verdict, goes_on)) => self.call_there(goes_on, AttentionReason::SendFailed, verdict).await,
+            Ok((verdict, None)) => Ok(verdict),
+            Ok((verdict, Some(stays))) => {
+                // Nobody looks for it in the conversation that was merged.
+                let call = |docket: &mut Docket| conversations::raise(docket, AttentionReason::SendFailed);
+                ignore_gone(change(&*self.ledger, Key::Id(stays), Need::default(), call).await)?;
+                Ok(verdict)
+            }
         }
     }
 }

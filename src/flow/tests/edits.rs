@@ -2,7 +2,7 @@
 
 use crate::{
     domain::{
-        conversation::Status,
+        conversation::{AttentionReason, Status},
         event::EventType,
         message::{Outcome, OutcomeReason},
         mode::{Mode, Reason},
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-fn edits(play: &mut Play, of: &str, text: &str) -> Option<uuid::Uuid> {
+fn edits(play: &mut Play, of: &str, text: &str) -> Option<inbox::AmendedElsewhere> {
     let chat = play.conversation.chat.clone();
     let amendment = Amendment { chat, of: of.into(), text: text.into(), at: Some(play.now) };
     let need = Need { keys: vec![of.to_owned()], ..Need::default() };
@@ -126,7 +126,12 @@ fn what_is_edited_in_a_conversation_that_goes_on_elsewhere_changes_nothing_but_t
             docket.conversation.memo.merged_into = Some(stays);
         });
         let before = play.message(id).inbound;
-        assert_eq!(edits(&mut play, "IN1", edited), Some(stays), "a person sees it there");
+        let amended = edits(&mut play, "IN1", edited).expect("it goes on elsewhere");
+        assert_eq!(amended.stays, stays);
+        let mut other = Play::new();
+        other.step(|docket, policy| inbox::learn_of_amendment(docket, policy, &amended));
+        let called_for = other.conversation.attention.map(|attention| attention.reason);
+        assert_eq!(called_for, Some(AttentionReason::Unanswered), "a person sees it there");
         assert_eq!(play.message(id).text, edited);
         let conversation = &play.conversation;
         assert_eq!((play.message(id).inbound, conversation.status), (before, Status::Closed));
@@ -255,4 +260,34 @@ fn what_our_side_edits_or_deletes_there_is_changed_here_and_takes_nothing_over()
     let of_contact = Amendment { chat, of: "IN1".into(), text: "m0".into(), at: None };
     let matched = play.step(|docket, _| reconcile::take_amendment(docket, &of_contact, false, Copy::Phone));
     assert_eq!(matched, Matched::Nothing, "what the contact wrote is theirs");
+}
+
+#[test]
+fn what_is_edited_in_a_conversation_that_goes_on_elsewhere_is_a_sign_of_life_there() {
+    for (edited, opted_out) in [("Show me houses", false), ("stop", true), ("", false)] {
+        let (mut goes, mut stays) = (Play::new(), Play::new());
+        goes.exchange("Show me condos", "Two condos.");
+        goes.step(|docket, _| docket.conversation.memo.merged_into = Some(uuid::Uuid::now_v7()));
+        stays.exchange("Hi", "Hello!");
+        assert!(stays.schedules("Still there?", 5_000));
+        for play in [&mut goes, &mut stays] {
+            play.wait(1_000);
+        }
+        let chat = goes.conversation.chat.clone();
+        let amendment = Amendment { chat, of: "IN1".into(), text: edited.into(), at: Some(goes.now) };
+        let need = Need { keys: vec!["IN1".to_owned()], ..Need::default() };
+        for again in [false, true] {
+            let amended = goes.step_with(&need, |docket, policy| {
+                inbox::amend(docket, policy, &amendment, edited.is_empty()).expect("it goes on elsewhere")
+            });
+            stays.step(|docket, policy| inbox::learn_of_amendment(docket, policy, &amended));
+            let pending = stays.pending_follow_ups();
+            assert_eq!(pending, usize::from(again && !opted_out), "{edited:?}, again: {again}");
+            assert_eq!(stays.conversation.opted_out, opted_out, "{edited:?}");
+            assert_eq!(stays.conversation.attention, None, "it was answered");
+            stays.wait(1_000);
+            assert_eq!(stays.schedules("Still there?", 5_000), !opted_out);
+            goes.wait(1_000);
+        }
+    }
 }
