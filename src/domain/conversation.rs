@@ -262,6 +262,9 @@ pub struct Memo {
     /// Those that continue here, or will. Their messages stay with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Uuid>,
+    /// Of these, those that may not have ended yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expected: Vec<Uuid>,
     /// A person has taken over, or the contact has written, and the other conversations with the same person that have not
     /// ended do not know yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -152,8 +152,8 @@ fn chase_no_more(docket: &mut Docket) {
     let (seq, now) = (docket.conversation.seq, docket.now);
     let memo = &mut docket.conversation.memo;
     (memo.alive_seq, memo.alive_at) = (seq, Some(now.0));
-    // Nor from the earlier conversation with them, as long as the two wait to become one.
-    memo.is_untold |= memo.same_person.is_some();
+    // Nor from another conversation with them, as long as the two wait to become one.
+    memo.is_untold |= memo.same_person.is_some() || !memo.expected.is_empty();
     agenda::cancel(docket, "contact_replied", actor::CONTACT);
     outbox::withdraw(docket, DeliveryReason::Superseded, actor::CONTACT, |delivery| {
         delivery.gate == Gate::FollowUp

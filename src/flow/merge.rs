@@ -143,7 +143,10 @@ pub async fn merge(
     change(ledger, Key::Id(stays), Need { labels: true, ..Need::default() }, receive).await?;
     let leave = by_policy(Arc::clone(channels), move |docket, policy| leave(docket, policy, stays, &seen));
     if change(ledger, Key::Id(goes), Need::itself(), leave).await? {
-        let tell = move |docket: &mut Docket| record(docket, "merged", goes);
+        let tell = move |docket: &mut Docket| {
+            docket.conversation.memo.expected.retain(|later| *later != goes);
+            record(docket, "merged", goes);
+        };
         change(ledger, Key::Id(stays), Need::default(), tell).await?;
     }
     Ok(())
@@ -162,20 +165,28 @@ pub async fn tell_others(ledger: &dyn Ledger, channels: &Arc<Channels>, here: Uu
         Err(error) => return Err(error),
         Ok(Some(here)) => here,
     };
+    let mut ended = Vec::new();
     for other in here.memo.others() {
         let here = Arc::clone(&here);
         let learn = by_policy(Arc::clone(channels), move |docket, policy| {
-            if docket.conversation.memo.merged_into.is_none() {
+            let has_ended = docket.conversation.memo.merged_into.is_some();
+            if !has_ended {
                 learn(docket, policy, &here, here.assignee);
             }
+            has_ended
         });
-        ignore_gone(change(ledger, Key::Id(other), Need::itself(), learn).await)?;
+        match change(ledger, Key::Id(other), Need::itself(), learn).await {
+            Ok(false) => {}
+            Ok(true) | Err(Error::Gone) => ended.push(other),
+            Err(error) => return Err(error),
+        }
     }
     let told = (here.mode.version, here.memo.alive_at);
     let is_told = move |docket: &mut Docket| {
         let conversation = &mut docket.conversation;
         let stands = (conversation.mode.version, conversation.memo.alive_at);
         conversation.memo.is_untold &= stands != told;
+        conversation.memo.expected.retain(|later| !ended.contains(later));
     };
     ignore_gone(change(ledger, Key::Id(here.id), Need::itself(), is_told).await)
 }
@@ -197,6 +208,7 @@ async fn forget(ledger: &dyn Ledger, here: Uuid, gone: Uuid) -> Result<(), Error
         let memo = &mut docket.conversation.memo;
         memo.same_person = memo.same_person.filter(|other| *other != gone);
         memo.merged.retain(|other| *other != gone);
+        memo.expected.retain(|other| *other != gone);
     };
     ignore_gone(change(ledger, Key::Id(here), Need::itself(), forget).await)
 }
@@ -205,8 +217,12 @@ async fn forget(ledger: &dyn Ledger, here: Uuid, gone: Uuid) -> Result<(), Error
 /// stood then. It may have been merged, too: then this is the one in which it goes on, perhaps the later one itself.
 fn expect(docket: &mut Docket, later: Uuid) -> Conversation {
     let conversation = &mut docket.conversation;
-    if conversation.id != later && !conversation.memo.merged.contains(&later) {
-        conversation.memo.merged.push(later);
+    if conversation.id != later {
+        for known in [&mut conversation.memo.merged, &mut conversation.memo.expected] {
+            if !known.contains(&later) {
+                known.push(later);
+            }
+        }
     }
     conversation.clone()
 }

@@ -15,6 +15,7 @@ on_both_stores!(
     who_is_erased_meanwhile_is_erased_under_both_ids,
     who_writes_under_another_id_is_chased_under_neither,
     who_writes_while_the_two_wait_is_chased_in_neither,
+    who_writes_in_the_earlier_one_is_not_chased_in_the_later,
 );
 
 const HOUR_MS: i64 = 3_600_000;
@@ -188,4 +189,20 @@ async fn who_writes_while_the_two_wait_is_chased_in_neither(world: &World) {
     assert_eq!(first.conversation().await["follow_up"], Value::Null);
     world.after(HOUR_MS).await;
     assert_eq!(shown(&first), ["Hello!", "Yes?"]);
+}
+
+async fn who_writes_in_the_earlier_one_is_not_chased_in_the_later(world: &World) {
+    follows_up(world);
+    let (first, second) = both_begin(world).await;
+    world.state("notAuthorized").await;
+    world.after(HOUR_MS).await;
+    assert_eq!(second.message("Still there?").await["delivery"]["state"], "queued");
+    world.assistant_says("Yes?");
+    assert_eq!(shows_both(&first, HIDDEN, "M4", "It is me").await, "accepted");
+    world.after(3_000).await;
+    world.state("authorized").await;
+    world.after(60_000).await;
+    assert_eq!(shown(&second), ["Hello!"]);
+    assert_eq!(shown(&first), ["Hello!", "Yes?"]);
+    assert_eq!(first.conversation().await["id"], second.conversation().await["id"]);
 }
