@@ -27,6 +27,7 @@ use crate::{
     },
     flow::{
         archive::{Archive, EventFilter, LetterFilter, Overview, PageOf, Window},
+        back_office::registry::{self, Registry as _},
         clock::StoreClock,
         desk::{Desk, Refusal, Who},
         forgetting::tombstones::{KEY_BYTES, Tombstones},
@@ -86,6 +87,8 @@ impl World {
         let url = format!("sqlite://{}", folder.path().join("baton.db").display());
         let store = Sqlite::connect(&url, Arc::new(StoreClock)).await.expect("the file can be opened");
         store.migrate().await.expect("it takes the migrations");
+        let row = registry::Channel::new("default", "sandbox", now());
+        assert!(store.add_channel(&row).await.expect("written"));
         let dispatch = Arc::new(Dispatch::default());
         let ledger = store.ledger(dispatch.clone());
         let (provider, channels) = (Arc::new(Plain::default()), Arc::new(Channels::default()));
