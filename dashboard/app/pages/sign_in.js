@@ -22,11 +22,14 @@ const WAIT_S = 60;
 export function SignIn() {
   const link = useSignal(/** @type {"none" | "used" | Problem} */ ("none"));
   const isByLink = useSignal(false);
+  /** The secret of a link that was opened by somebody who is signed in: they may not know whose it is. */
+  const offered = useSignal("");
   /** Until when tries are refused. */
   const until = useSignal(0);
 
   useEffect(() => eachLink((secret) => {
-    if (secret) void byLink(secret);
+    if (secret && me.peek()) offered.value = secret;
+    else if (secret) void byLink(secret);
     // Whoever is signed in has no business here, unless they bring a link.
     else if (me.peek()) go("/", { replace: true });
   }), []);
@@ -34,6 +37,7 @@ export function SignIn() {
   /** @param {string} secret */
   async function byLink(secret) {
     isByLink.value = true;
+    offered.value = "";
     try {
       await signIn({ link: secret });
       go(await landing(), { replace: true });
@@ -57,6 +61,10 @@ export function SignIn() {
     <div class="door-card">
       <p class="brand"><img src=${new URL("../icon.svg", import.meta.url).pathname} alt="" width="40" height="40" /> Baton</p>
       ${isByLink.value ? html`<p role="status">${t("sign_in.by_link")}</p>`
+      : offered.value && me.value ? html`
+        <h1>${t("sign_in.as_another")}</h1>
+        <p class="urged" role="alert">${t("sign_in.as_another_text", { name: me.value.name })} <a href="/" data-within>${t("sign_in.still")}</a></p>
+        <button class="is-primary" onClick=${() => void byLink(offered.value)}>${t("sign_in.by_this_link")}</button>`
       : unreached.value ? html`<${Unreached} problem=${unreached.value} />`
       : html`
         <h1>${t("sign_in")}</h1>

@@ -59,6 +59,8 @@ async fn a_second_link_works_in_the_tab_of_one_that_was_used(server: &Server) {
     assert!(!address.as_str().expect("an address").contains('#'), "the link stays nowhere: {address}");
     // One that is void ends nothing.
     browser.go(&format!("{}/sign-in#of-nobody", server.address)).await;
+    browser.sees(".door [role=alert]", "You are signed in as").await;
+    browser.click(".door button").await;
     browser.sees(".door [role=alert]", "You are still signed in").await;
     browser.misses(".door", "Your session has ended").await;
     browser.click(".door [role=alert] a").await;
