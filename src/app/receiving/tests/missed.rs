@@ -8,6 +8,7 @@ use crate::adapters::sql::cell;
 on_both_stores!(
     what_was_missed_is_found_once,
     what_was_missed_is_counted_from_zero_on,
+    what_came_while_no_instance_ran_is_looked_for_when_one_starts,
     what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it,
     who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed,
     what_may_have_come_after_an_answer_on_the_phone_waits_for_another,
@@ -98,6 +99,21 @@ async fn what_was_missed_is_counted_from_zero_on<S: TestStore + Clone + 'static>
     store.schedule_repair("shop", 0).await.expect("writes");
     assert_eq!(counted().await, r#"baton_missed_messages_total{channel="shop"} 2"#);
     assert_eq!(counted().await, r#"baton_missed_messages_total{channel="shop"} 2"#, "not due");
+}
+
+async fn what_came_while_no_instance_ran_is_looked_for_when_one_starts<S: TestStore + Clone + 'static>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    let repair = shop.repair();
+    assert_eq!(repair.repair("shop").await.expect("works"), 0);
+    *shop.gateway.journal.lock().expect("whole") = vec![said("missed", 300_000)];
+    assert_eq!(repair.repair("shop").await.expect("works"), 0, "not due for an hour");
+    repair.begin("shop").await.expect("works");
+    assert_eq!(repair.repair("shop").await.expect("works"), 0, "what the provider kept comes first");
+    let pass = Statement::new("update channels set repair_at = repair_at - $1").with(180_000_i64);
+    store.write(pass).await.expect("written");
+    assert_eq!(repair.repair("shop").await.expect("works"), 1);
 }
 
 async fn what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it<
