@@ -66,7 +66,10 @@ pub(crate) fn up_to(schema: i64, migrations: &Migrator) -> Migrator {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path};
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    /// Those that a program from before them could not have worked with: none of them came after a release.
+    const NOT_ONLY_ADDING: [i64; 6] = [2, 6, 9, 15, 17, 18];
 
     /// A migration is known by its number for good: each file's is its place in the list, so one can only be added at the end.
     #[test]
@@ -85,6 +88,90 @@ mod tests {
                 let text = fs::read_to_string(file).expect("it can be read");
                 assert_eq!(text, migration.sql.as_str(), "{name}");
             }
+        }
+    }
+
+    /// The statements of a migration, on one line each.
+    fn statements(sql: &str) -> Vec<String> {
+        let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
+        let text = lines.collect::<Vec<_>>().join(" ").to_lowercase();
+        let words = |statement: &str| statement.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.split(';').map(words).filter(|statement| !statement.is_empty()).collect()
+    }
+
+    /// The word after those, up to what cannot be part of a name.
+    fn word_after<'s>(statement: &'s str, words: &str) -> Option<&'s str> {
+        let rest = &statement[statement.find(words)? + words.len()..];
+        rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()
+    }
+
+    /// Whether a program that knows nothing of it works on: it reads, and writes, without what is new.
+    fn only_adds(statement: &str, made_here: &BTreeSet<&str>) -> bool {
+        let is_made_here =
+            |words: &str| word_after(statement, words).is_some_and(|it| made_here.contains(it));
+        if statement.starts_with("create table ") {
+            // It does not remove rows of a table that it does not know before those to which they belong.
+            return statement.split(" references ").skip(1).all(|reference| {
+                made_here.contains(reference.split(' ').next().unwrap_or_default())
+                    || reference.split(',').next().is_some_and(|it| it.contains("on delete "))
+            });
+        }
+        if statement.starts_with("create unique index ") {
+            return is_made_here(" on ");
+        }
+        if statement.starts_with("alter table ") {
+            let adds = |action: &str| {
+                !["check", "unique", "references", "primary key", "constraint", "drop ", "alter ", "rename "]
+                    .iter()
+                    .any(|word| action.contains(word))
+                    && (!action.contains("not null") || action.contains(" default "))
+            };
+            let mut actions = statement.split("add column ");
+            let is_more_than_that = actions.next().is_none_or(|table| table.split(' ').count() > 4);
+            return is_made_here("alter table ") || (!is_more_than_that && actions.all(adds));
+        }
+        ["create index ", "create domain ", "insert into ", "update "]
+            .iter()
+            .any(|it| statement.starts_with(it))
+    }
+
+    #[test]
+    fn a_migration_leaves_the_version_before_it_all_that_it_works_with() {
+        for (database, migrator) in [("postgres", migrations!("postgres")), ("sqlite", migrations!("sqlite"))]
+        {
+            for migration in migrator.iter().skip(1) {
+                let statements = statements(migration.sql.as_str());
+                let made_here = statements.iter().filter_map(|it| word_after(it, "create table ")).collect();
+                let more: Vec<&String> = statements.iter().filter(|it| !only_adds(it, &made_here)).collect();
+                let version = migration.version;
+                assert!(
+                    more.is_empty() || NOT_ONLY_ADDING.contains(&version),
+                    "{database} {version}: {more:#?}"
+                );
+            }
+        }
+        for (breaks, statement) in [
+            (false, "alter table messages add column seen_at bigint"),
+            (false, "alter table messages add column looks bigint not null default 0"),
+            (
+                false,
+                "create table looks (message text not null references messages (id) on delete cascade, at bigint)",
+            ),
+            (false, "create index messages_seen on messages (seen_at)"),
+            (true, "alter table messages add column looks bigint not null"),
+            (true, "alter table messages add column looks bigint check (looks > 0)"),
+            (true, "alter table messages drop column text"),
+            (true, "alter table messages add column looks bigint, drop column text"),
+            (true, "alter table messages rename column text to words"),
+            (true, "alter table messages rename to letters"),
+            (true, "alter table messages alter column text type bytea"),
+            (true, "create table looks (message text not null references messages (id), at bigint)"),
+            (true, "create unique index messages_text on messages (text)"),
+            (true, "create trigger t after insert on messages execute function f()"),
+            (true, "drop table drafts"),
+            (true, "drop index messages_key"),
+        ] {
+            assert_eq!(only_adds(statement, &BTreeSet::new()), !breaks, "{statement}");
         }
     }
 }

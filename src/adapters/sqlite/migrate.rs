@@ -17,7 +17,7 @@ impl Sqlite {
     }
 
     /// The same with these migrations alone.
-    pub(super) async fn apply(&self, migrations: &Migrator) -> Result<(), MigrateError> {
+    pub(crate) async fn apply(&self, migrations: &Migrator) -> Result<(), MigrateError> {
         let mut transaction = self.begin_writing().await?;
         migrations.run_direct(None, &mut *transaction, false).await?;
         transaction.commit().await?;

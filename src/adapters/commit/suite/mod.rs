@@ -8,6 +8,8 @@ mod fast_path;
 
 mod merge;
 
+mod newer;
+
 mod order;
 
 mod outage;

@@ -150,7 +150,7 @@ fn fill(docket: &mut Docket) {
     });
 }
 
-async fn everything_saved_is_loaded_again(store: Shared) {
+pub(super) async fn everything_saved_is_loaded_again(store: Shared) {
     let filled = |docket: &mut Docket| {
         fill(docket);
         docket.clone()
