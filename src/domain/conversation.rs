@@ -262,11 +262,11 @@ pub struct Memo {
     /// Those that continue here, or will. Their messages stay with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Uuid>,
-    /// Of these, those that may not have ended yet.
+    /// Of these, those that may not have ended yet: no event tells here that they have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<Uuid>,
     /// A person has taken over, or the contact has written, and the other conversations with the same person that have not
-    /// ended do not know yet.
+    /// ended do not know yet. Of one that was merged: the one in which it continues does not say so yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_untold: bool,
     /// The message in which the contact has wished for no follow-ups: its words may be taken back.

@@ -330,11 +330,14 @@ impl Docket {
 
     /// When somebody must look again, from everything the docket holds.
     pub fn clocks(&self) -> Clocks {
-        if self.conversation.erased_at.is_some() || self.conversation.memo.merged_into.is_some() {
+        let memo = &self.conversation.memo;
+        if self.conversation.erased_at.is_some() {
             return Clocks::default();
         }
+        if memo.merged_into.is_some() {
+            return Clocks { tend_at: memo.is_untold.then_some(self.now), ..Clocks::default() };
+        }
         let head = head::head(&self.messages);
-        let memo = &self.conversation.memo;
         // A contact who waits for the assistant goes before a person who waits for a suggestion.
         let ripe_at = memo.ripe_at.or_else(|| memo.draft_wish.as_ref().map(|wish| wish.ripe_at));
         Clocks {

@@ -142,14 +142,24 @@ pub async fn merge(
     let receive = by_policy(Arc::clone(channels), move |docket, policy| receive(docket, policy, &later));
     change(ledger, Key::Id(stays), Need { labels: true, ..Need::default() }, receive).await?;
     let leave = by_policy(Arc::clone(channels), move |docket, policy| leave(docket, policy, stays, &seen));
-    if change(ledger, Key::Id(goes), Need::itself(), leave).await? {
-        let tell = move |docket: &mut Docket| {
-            docket.conversation.memo.expected.retain(|later| *later != goes);
-            record(docket, "merged", goes);
-        };
-        change(ledger, Key::Id(stays), Need::default(), tell).await?;
+    match change(ledger, Key::Id(goes), Need::itself(), leave).await? {
+        true => tell_earlier(ledger, stays, goes).await,
+        false => Ok(()),
     }
-    Ok(())
+}
+
+/// The later one has ended: the earlier one says so, once, whoever was stopped before they could have it say so.
+pub async fn tell_earlier(ledger: &dyn Ledger, stays: Uuid, goes: Uuid) -> Result<(), Error> {
+    let tell = move |docket: &mut Docket| {
+        let expected = &mut docket.conversation.memo.expected;
+        if let Some(at) = expected.iter().position(|id| *id == goes) {
+            expected.swap_remove(at);
+            record(docket, "merged", goes);
+        }
+    };
+    ignore_gone(change(ledger, Key::Id(stays), Need::itself(), tell).await)?;
+    let is_told = |docket: &mut Docket| docket.conversation.memo.is_untold = false;
+    ignore_gone(change(ledger, Key::Id(goes), Need::itself(), is_told).await)
 }
 
 /// A person has taken over here, or the contact has written: so they have in the other conversations with the same person that
@@ -167,17 +177,19 @@ pub async fn tell_others(ledger: &dyn Ledger, channels: &Arc<Channels>, here: Uu
     };
     let mut ended = Vec::new();
     for other in here.memo.others() {
-        let here = Arc::clone(&here);
+        let as_it_stands = Arc::clone(&here);
         let learn = by_policy(Arc::clone(channels), move |docket, policy| {
-            let has_ended = docket.conversation.memo.merged_into.is_some();
-            if !has_ended {
-                learn(docket, policy, &here, here.assignee);
+            let merged_into = docket.conversation.memo.merged_into;
+            if merged_into.is_none() {
+                learn(docket, policy, &as_it_stands, as_it_stands.assignee);
             }
-            has_ended
+            merged_into
         });
         match change(ledger, Key::Id(other), Need::itself(), learn).await {
-            Ok(false) => {}
-            Ok(true) | Err(Error::Gone) => ended.push(other),
+            Ok(None) => {}
+            // It is still to be said here that it has ended.
+            Ok(Some(stays)) if stays == here.id => {}
+            Ok(Some(_)) | Err(Error::Gone) => ended.push(other),
             Err(error) => return Err(error),
         }
     }
@@ -294,7 +306,7 @@ fn leave(docket: &mut Docket, policy: &Policy, stays: Uuid, seen: &Later) -> boo
     // Whom it still waits for, waits in the one that stays: here nobody looks for what is unread.
     (conversation.read_seq, conversation.unread) = (conversation.seq, 0);
     conversation.memo.same_person = None;
-    conversation.memo.merged_into = Some(stays);
+    (conversation.memo.merged_into, conversation.memo.is_untold) = (Some(stays), true);
     record(docket, "merged_into", stays);
     true
 }

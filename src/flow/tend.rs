@@ -39,8 +39,12 @@ impl Tend {
     pub async fn tend(&self, conversation: Uuid) -> Result<bool, ledger::Error> {
         let channels = Arc::clone(&self.channels);
         // What was left to people is answered where the assistant comes back by itself.
-        let need = Need { newest: ANSWER_NOW_MESSAGES, ..Need::default() };
+        let need = Need { newest: ANSWER_NOW_MESSAGES, ..Need::itself() };
         let step = move |docket: &mut Docket| {
+            let memo = &docket.conversation.memo;
+            if let Some(stays) = memo.merged_into {
+                return Tended { tells_earlier: memo.is_untold.then_some(stays), ..Tended::default() };
+            }
             if let Some(channel) = channels.get(&docket.conversation.channel) {
                 conversations::pass_time(docket, &channel.policy);
                 reconcile::expire_leases(docket, &channel.policy);
@@ -49,6 +53,7 @@ impl Tend {
             let asks = memo.other_id_at.is_some_and(|at| Time(at) <= docket.now);
             Tended {
                 is_changed: docket.is_changed(),
+                tells_earlier: None,
                 merges_into: memo.same_person.filter(|_| docket.is_at_rest()),
                 tells_others: memo.is_untold,
                 asks: asks.then(|| (docket.conversation.channel.clone(), docket.conversation.chat.clone())),
@@ -58,6 +63,10 @@ impl Tend {
             Err(ledger::Error::Gone) => return Ok(false),
             tended => tended?,
         };
+        if let Some(earlier) = tended.tells_earlier {
+            merge::tell_earlier(&*self.ledger, earlier, conversation).await?;
+            return Ok(true);
+        }
         if let Some((channel, chat)) = &tended.asks {
             self.ask(conversation, channel, chat).await?;
         }
@@ -92,8 +101,11 @@ impl Tend {
 }
 
 /// What one look at a conversation has come to.
+#[derive(Default)]
 struct Tended {
     is_changed: bool,
+    /// The earlier conversation, in which it continues and which does not say so yet.
+    tells_earlier: Option<Uuid>,
     /// The earlier conversation with the same person, if it can continue there now.
     merges_into: Option<Uuid>,
     /// Others with the same person are to learn of something.
