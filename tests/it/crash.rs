@@ -12,6 +12,8 @@ mod promises;
 
 mod stories;
 
+mod two_ids;
+
 use std::{sync::Arc, time::Instant};
 
 use execution::key_store::Memory;
@@ -23,15 +25,16 @@ use crate::world::{Database, End, Haste, Point, Weakness, World};
 /// Tells each story on both stores, once for every failure point.
 macro_rules! at_every_point {
     ($($name:ident),+ $(,)?) => {
-        at_every_point!(mod sqlite, Sqlite, false, $($name),+);
-        at_every_point!(mod postgres, Postgres, false, $($name),+);
+        at_every_point!(mod sqlite, Sqlite, false, stories, $($name),+);
+        at_every_point!(mod postgres, Postgres, false, stories, $($name),+);
     };
-    (mod $module:ident, $store:ident, $is_at_once:literal, $($name:ident),+ $(,)?) => {
+    (mod $module:ident, $store:ident, $is_at_once:literal, $stories:ident, $($name:ident),+ $(,)?) => {
         mod $module {
             $(#[tokio::test]
             async fn $name() {
                 let way = super::Way { store: super::Store::$store, is_at_once: $is_at_once };
-                super::holds(stringify!($name), way, super::stories::$name).await;
+                let story = (super::$stories::begins, super::$stories::$name);
+                super::holds(stringify!($name), way, &story).await;
             })+
         }
     };
@@ -40,8 +43,16 @@ macro_rules! at_every_point {
 /// The same where what may leave at once is claimed in the transaction in which it becomes owed.
 macro_rules! at_every_point_at_once {
     ($($name:ident),+ $(,)?) => {
-        at_every_point!(mod sqlite_at_once, Sqlite, true, $($name),+);
-        at_every_point!(mod postgres_at_once, Postgres, true, $($name),+);
+        at_every_point!(mod sqlite_at_once, Sqlite, true, stories, $($name),+);
+        at_every_point!(mod postgres_at_once, Postgres, true, stories, $($name),+);
+    };
+}
+
+/// The same for a person with two conversations, until it is known that they are one.
+macro_rules! at_every_point_of_two_ids {
+    ($($name:ident),+ $(,)?) => {
+        at_every_point!(mod sqlite_two_ids, Sqlite, false, two_ids, $($name),+);
+        at_every_point!(mod postgres_two_ids, Postgres, false, two_ids, $($name),+);
     };
 }
 
@@ -64,6 +75,27 @@ at_every_point_at_once!(
     a_takeover_stops_a_reply_half_sent,
     a_send_is_refused_and_tried_again,
     an_answer_is_lost_and_the_message_found,
+);
+
+at_every_point_of_two_ids!(
+    two_conversations_that_meet_become_one,
+    what_waits_when_they_meet_is_answered_under_its_own_id,
+    two_that_the_provider_names_as_one_are_not_chased_twice,
+    a_takeover_of_the_earlier_is_one_of_both,
+    a_takeover_of_the_later_is_one_of_both,
+    whom_a_person_answers_is_answered_by_nobody_else,
+    who_is_given_back_stays_with_the_assistant,
+    who_is_erased_by_the_later_of_two_is_erased_under_both_ids,
+);
+
+// To look for somebody in each column takes longest of all, and these differ from the one above in what is erased alone.
+at_every_point!(
+    mod sqlite_erasures,
+    Sqlite,
+    false,
+    two_ids,
+    who_has_become_one_is_erased_under_both_ids,
+    who_is_erased_by_the_earlier_of_two_is_erased_under_both_ids,
 );
 
 /// Over what a story is told.
@@ -103,6 +135,25 @@ impl Way {
     }
 }
 
+/// What is told.
+trait Story {
+    /// What has happened before any process may end.
+    async fn begins(&self, life: &mut Life);
+
+    /// The rest.
+    async fn goes_on(&self, life: &mut Life) -> Promise;
+}
+
+impl<B: AsyncFn(&mut Life), R: AsyncFn(&mut Life) -> Promise> Story for (B, R) {
+    async fn begins(&self, life: &mut Life) {
+        (self.0)(life).await;
+    }
+
+    async fn goes_on(&self, life: &mut Life) -> Promise {
+        (self.1)(life).await
+    }
+}
+
 /// A promise that a story broke.
 struct Broken {
     /// Where the process ended.
@@ -113,7 +164,7 @@ struct Broken {
 }
 
 /// Fails with the point at which a promise breaks.
-async fn holds(name: &str, way: Way, story: impl AsyncFn(&mut Life) -> Promise) {
+async fn holds(name: &str, way: Way, story: &impl Story) {
     let began = Instant::now();
     match at_every_point(way, None, story).await {
         Ok(touches) => println!("{name}, {way:?}: {touches} touches in {:?}", began.elapsed()),
@@ -122,16 +173,12 @@ async fn holds(name: &str, way: Way, story: impl AsyncFn(&mut Life) -> Promise) 
 }
 
 /// Tells a story until its process ends nowhere in it any more. Returns how many touches there are.
-async fn at_every_point(
-    way: Way,
-    weakness: Option<Weakness>,
-    story: impl AsyncFn(&mut Life) -> Promise,
-) -> Result<usize, Broken> {
-    let (mut world, whole) = tell(way.world(weakness).await, 0, None, &story).await?;
+async fn at_every_point(way: Way, weakness: Option<Weakness>, story: &impl Story) -> Result<usize, Broken> {
+    let (mut world, whole) = tell(way.world(weakness).await, 0, None, story).await?;
     for touches in 0..=whole.len() {
         let point = Point { touches, end: way.end() };
         let told;
-        (world, told) = tell(world, touches + 1, Some(point), &story).await?;
+        (world, told) = tell(world, touches + 1, Some(point), story).await?;
         // Or some touch would have had another's turn.
         assert!(told.starts_with(&whole[..touches]), "the story was told otherwise: {told:?}");
     }
@@ -144,10 +191,12 @@ async fn tell(
     world: World,
     number: usize,
     point: Option<Point>,
-    story: &impl AsyncFn(&mut Life) -> Promise,
+    story: &impl Story,
 ) -> Result<(World, Vec<String>), Broken> {
     let mut life = Life::begin(world, number, point).await;
-    let kept = story(&mut life).await;
+    story.begins(&mut life).await;
+    life.is_in_danger();
+    let kept = story.goes_on(&mut life).await;
     let touches = life.touches.take().unwrap_or_default();
     if let Err(promise) = kept {
         let at = match point {
@@ -156,16 +205,16 @@ async fn tell(
                 format!("{end:?} after {} touches, of which the last is {:?}", touches.len(), touches.last())
             }
         };
-        return Err(Broken { at, promise, told: life.mei().told().await });
+        return Err(Broken { at, promise, told: life.told().await });
     }
     Ok((life.end().await, touches))
 }
 
 /// What is wrong on purpose must be found out, and at such a point.
 async fn is_found_out(weakness: Weakness, promise: &str, point: &str) {
-    let story = stories::a_burst_is_answered_in_parts_and_followed_up;
+    let story = (stories::begins, stories::a_burst_is_answered_in_parts_and_followed_up);
     let way = Way { store: Store::Sqlite, is_at_once: false };
-    match at_every_point(way, Some(weakness), story).await {
+    match at_every_point(way, Some(weakness), &story).await {
         Ok(touches) => panic!("{weakness:?} went unnoticed at {touches} touches"),
         Err(broken) => {
             assert!(broken.promise.starts_with(promise), "{}", broken.promise);

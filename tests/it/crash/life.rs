@@ -8,7 +8,7 @@ use baton::{domain::policy::Policy, flow::poll::Polled};
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, task::JoinHandle};
 
-use super::promises::{self, Promise};
+use super::promises::{self, Promise, Record};
 use crate::world::{
     CHANNEL, Chat, End, File, Hold, PNG, Point, Process, Reply, WEBHOOK_TOKEN, Weakness, World, answered,
     green_api,
@@ -38,6 +38,10 @@ pub(super) struct Life {
     point: Option<Point>,
     /// The contact.
     mei: String,
+    /// Their other id, where a story has one.
+    pub(super) hidden: String,
+    /// The conversation that began under that one, where one did.
+    pub(super) later: Option<String>,
     /// What the process does that is asked now, beside requests.
     in_hand: Option<JoinHandle<()>>,
     /// Where it waits for the next request to be answered.
@@ -61,11 +65,13 @@ impl Life {
         world.rules(|policy| policy.human_overdue_ms = 0);
         let process = world.process();
         process.begin_repair().await;
-        process.fuse.light(point);
         Self {
             world,
             point,
             mei: format!("65800{number:05}@c.us"),
+            // With the number in it: who looks for the one finds both.
+            hidden: format!("65800{number:05}00001@lid"),
+            later: None,
             in_hand: None,
             hold: None,
             asleep: None,
@@ -74,6 +80,11 @@ impl Life {
             takeovers: Vec::new(),
             retried: Vec::new(),
         }
+    }
+
+    /// From here on each touch may be the last.
+    pub(super) fn is_in_danger(&self) {
+        self.world.process().fuse.light(self.point);
     }
 
     pub(super) fn rules(&self, change: impl FnOnce(&mut Policy)) {
@@ -98,7 +109,7 @@ impl Life {
         assert_eq!(reply.status, 200, "{doing}: {reply:?}");
     }
 
-    fn seconds(&self) -> i64 {
+    pub(super) fn seconds(&self) -> i64 {
         self.world.now().0 / 1_000
     }
 
@@ -128,7 +139,12 @@ impl Life {
 
     /// A person takes over, whatever the assistant is doing.
     pub(super) async fn takes_over(&mut self) -> Value {
-        let receipt = self.switches(json!({ "mode": "HUMAN", "settle_ms": 0 })).await;
+        self.takes_over_of(&self.mei.clone()).await
+    }
+
+    /// The same, by that id of the contact.
+    pub(super) async fn takes_over_of(&mut self, chat: &str) -> Value {
+        let receipt = self.switches(chat, json!({ "mode": "HUMAN", "settle_ms": 0 })).await;
         if receipt["settled"] == true {
             self.takeovers.push(Settled { from: self.world.gateway.posts().len(), to: None });
         }
@@ -141,11 +157,11 @@ impl Life {
         for takeover in &mut self.takeovers {
             takeover.to.get_or_insert(posts);
         }
-        self.switches(json!({ "mode": "AI", "answer_now": true })).await
+        self.switches(&self.mei.clone(), json!({ "mode": "AI", "answer_now": true })).await
     }
 
-    async fn switches(&mut self, body: Value) -> Value {
-        let path = format!("/api/v1/channels/{CHANNEL}/chats/{}/mode", self.mei);
+    async fn switches(&mut self, chat: &str, body: Value) -> Value {
+        let path = format!("/api/v1/channels/{CHANNEL}/chats/{chat}/mode");
         let reply = self.asks(&format!("switch {}", body["mode"]), "PUT", &path, Some(body)).await;
         assert_eq!(reply.status, 200, "{reply:?}");
         reply.body
@@ -190,9 +206,15 @@ impl Life {
 
     /// The contact is erased by somebody who asks again until there is an answer: that it is done, or that it was.
     pub(super) async fn is_erased(&mut self) {
-        let conversation = self.mei().conversation().await;
-        let id = conversation["id"].as_str().expect("it has begun").to_owned();
-        let path = format!("/api/v1/conversations/{id}?confirm={}", self.mei);
+        self.is_erased_by(&self.mei.clone()).await;
+    }
+
+    /// The same, by the conversation of that id.
+    pub(super) async fn is_erased_by(&mut self, chat: &str) {
+        let conversation = self.world.chat(chat).conversation().await;
+        let id = conversation["id"].as_str().expect("it has begun");
+        let confirmed = conversation["chat_id"].as_str().expect("it has a chat");
+        let path = format!("/api/v1/conversations/{id}?confirm={confirmed}");
         let status = self.asks("erase", "DELETE", &path, None).await.status;
         assert!(matches!(status, 204 | 404), "{status}");
         self.taken.clear();
@@ -244,9 +266,10 @@ impl Life {
 
     /// A person sends again what nobody knows the fate of, having seen that it has not arrived.
     pub(super) async fn sees_to_the_unknown(&mut self) -> Promise {
-        let messages = self.mei().messages().await;
+        let records = Record::all(self).await;
+        let messages = records.iter().flat_map(|record| &record.messages);
         let unknown: Vec<&Value> =
-            messages.iter().filter(|message| message["delivery"]["state"] == "unknown").collect();
+            messages.filter(|message| message["delivery"]["state"] == "unknown").collect();
         for message in &unknown {
             let id = message["id"].as_str().expect("an id");
             let path = format!("/api/v1/messages/{id}/retry");
@@ -299,7 +322,9 @@ impl Life {
     /// Everything is over, and nothing of it comes up again in the next life.
     pub(super) async fn end(self) -> World {
         let conversation = self.mei().conversation().await;
-        let path = format!("/api/v1/conversations/{}", conversation["id"].as_str().expect("it has begun"));
+        // Who was erased has none.
+        let Some(id) = conversation["id"].as_str() else { return self.world };
+        let path = format!("/api/v1/conversations/{id}");
         let closed = self.world.ask("PATCH", &path, Some(json!({ "status": "closed" }))).await;
         assert_eq!(closed.status, 200, "{closed:?}");
         self.world
@@ -312,6 +337,17 @@ impl Life {
 
     pub(super) fn mei(&self) -> Chat<'_> {
         self.world.chat(&self.mei)
+    }
+
+    /// Everything, as it is shown.
+    pub(super) async fn told(&self) -> String {
+        let told = self.mei().told().await;
+        let other = self.world.chat(&self.hidden);
+        let (here, there) = (self.mei().conversation().await, other.conversation().await);
+        if there.is_null() || there["id"] == here["id"] {
+            return told;
+        }
+        format!("{told}\n{}:\n{}", self.hidden, other.told().await)
     }
 
     /// The contact writes this: as a body that the gateway may keep.

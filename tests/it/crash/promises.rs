@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::life::Life;
-use crate::world::{Chat, Post};
+use crate::world::{Chat, Post, World};
 
 pub(super) type Promise = Result<(), String>;
 
@@ -22,12 +22,30 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) async fn of(chat: &Chat<'_>) -> Self {
+        let conversation = chat.conversation().await;
+        Self::of_conversation(chat.world, conversation["id"].as_str().expect("it has begun")).await
+    }
+
+    /// All with the contact of a life.
+    pub(super) async fn all(life: &Life) -> Vec<Self> {
+        let mut records = vec![Self::of(&life.mei()).await];
+        if let Some(later) = &life.later {
+            records.push(Self::of_conversation(&life.world, later).await);
+        }
+        records
+    }
+
+    async fn of_conversation(world: &World, id: &str) -> Self {
         let list = async |path: &str| -> Vec<Value> {
-            let page = chat.world.get(path).await;
+            let page = world.get(path).await;
             page["items"].as_array().expect("a list").clone()
         };
-        let conversation = chat.conversation().await;
-        let id = conversation["id"].as_str().expect("it has begun");
+        let mut conversation = world.get(&format!("/api/v1/conversations/{id}")).await;
+        if let Some(stays) = conversation["merged_into"].as_str() {
+            // Whoever is called for it is called there.
+            let stays = world.get(&format!("/api/v1/conversations/{stays}")).await;
+            conversation["attention"] = stays["attention"].clone();
+        }
         let below = |rest: &str| format!("/api/v1/conversations/{id}/{rest}");
         let mut messages = list(&below("messages?limit=200")).await;
         messages.reverse();
@@ -39,8 +57,8 @@ impl Record {
             pending_follow_ups: list(&format!("/api/v1/follow-ups?state=pending&conversation_id={id}"))
                 .await
                 .len(),
-            posts: chat.world.gateway.posts(),
-            conversation: conversation.clone(),
+            posts: world.gateway.posts(),
+            conversation,
         }
     }
 
@@ -94,26 +112,37 @@ pub(super) fn demand(holds: bool, promise: &str) -> Promise {
 
 /// Holds a life that has come to rest against all of them.
 pub(super) async fn check(life: &Life) -> Promise {
-    let record = Record::of(&life.mei()).await;
-    what_was_acknowledged_is_there_once(life, &record)?;
-    nothing_is_sent_twice(&record)?;
-    demand(!life.retried.is_empty() || leaves_in_order(&record), "P3: messages left out of order")?;
-    every_message_of_the_contact_ends_named(&record)?;
-    every_message_of_ours_ends_named(&record)?;
-    nobody_is_called_in_vain(&record)?;
-    what_is_answered_was_answered_once(&record)?;
-    after_a_takeover_the_assistant_is_silent(life, &record)?;
-    one_follow_up_at_most(&record)?;
-    nobody_else_wrote(&record)?;
-    the_journal_tells_it(life, &record)
+    let records = Record::all(life).await;
+    what_was_acknowledged_is_there_once(life, &records)?;
+    nothing_is_sent_that_nobody_knows_of(life, &records)?;
+    nobody_is_called_in_vain(&records)?;
+    for record in &records {
+        nothing_is_sent_twice(record)?;
+        demand(!life.retried.is_empty() || leaves_in_order(record), "P3: messages left out of order")?;
+        every_message_of_the_contact_ends_named(record)?;
+        every_message_of_ours_ends_named(record)?;
+        what_is_answered_was_answered_once(record)?;
+        after_a_takeover_the_assistant_is_silent(life, record)?;
+        one_follow_up_at_most(record)?;
+        nobody_else_wrote(record)?;
+        the_journal_tells_it(life, record)?;
+    }
+    Ok(())
 }
 
-fn what_was_acknowledged_is_there_once(life: &Life, record: &Record) -> Promise {
-    let there: Vec<&str> =
-        record.of_contact().filter_map(|message| message["provider_message_id"].as_str()).collect();
+fn what_was_acknowledged_is_there_once(life: &Life, records: &[Record]) -> Promise {
+    let ids = |record| -> Vec<&str> {
+        Record::of_contact(record).filter_map(|message| message["provider_message_id"].as_str()).collect()
+    };
+    let there: Vec<&str> = records.iter().flat_map(ids).collect();
     demand(there.iter().collect::<BTreeSet<_>>().len() == there.len(), "P2: a webhook is two messages")?;
     demand(life.taken.iter().all(|id| there.contains(id)), "P1: what was acknowledged is not there")?;
-    demand(there == life.taken, "P3: messages are not in the order in which they were acknowledged")
+    for record in records {
+        let there = ids(record);
+        let in_order: Vec<&str> = life.taken.iter().filter(|id| there.contains(id)).copied().collect();
+        demand(there == in_order, "P3: messages are not in the order in which they were acknowledged")?;
+    }
+    Ok(())
 }
 
 fn nothing_is_sent_twice(record: &Record) -> Promise {
@@ -124,10 +153,15 @@ fn nothing_is_sent_twice(record: &Record) -> Promise {
         demand(went.is_none_or(|at| at + 1 == posts.len()), "P6: what has gone is posted again")?;
     }
     let texts: Vec<&str> = record.shown().map(|post| post.text.as_str()).collect();
-    demand(texts.iter().collect::<BTreeSet<_>>().len() == texts.len(), "P6: the same words are shown twice")?;
-    let is_ours =
-        |post: &Post| record.posted(post).is_some_and(|message| posted_words(message) == post.text.as_str());
-    demand(record.posts.iter().all(is_ours), "P8: something was sent that nobody knows of")
+    demand(texts.iter().collect::<BTreeSet<_>>().len() == texts.len(), "P6: the same words are shown twice")
+}
+
+fn nothing_is_sent_that_nobody_knows_of(life: &Life, records: &[Record]) -> Promise {
+    let is_ours = |post: &Post| {
+        let message = records.iter().find_map(|record| record.posted(post));
+        message.is_some_and(|message| posted_words(message) == post.text.as_str())
+    };
+    demand(life.world.gateway.posts().iter().all(is_ours), "P8: something was sent that nobody knows of")
 }
 
 fn leaves_in_order(record: &Record) -> bool {
@@ -174,11 +208,12 @@ fn every_message_of_ours_ends_named(record: &Record) -> Promise {
 }
 
 /// A person who is called for a send of unknown fate finds one, or at least what it left unanswered.
-fn nobody_is_called_in_vain(record: &Record) -> Promise {
-    let is_called = record.conversation["attention"]["reason"] == "send_unknown";
-    let is_unknown = record.ours().any(|message| message["delivery"]["state"] == "unknown");
-    let is_left = record.of_contact().any(|message| message["outcome"] == "handed_over");
-    demand(!is_called || is_unknown || is_left, "P8: a person is called for a fate that is known")
+fn nobody_is_called_in_vain(records: &[Record]) -> Promise {
+    let is_called = |record: &Record| record.conversation["attention"]["reason"] == "send_unknown";
+    let is_unknown = |record: &Record| record.ours().any(|it| it["delivery"]["state"] == "unknown");
+    let is_left = |record: &Record| record.of_contact().any(|it| it["outcome"] == "handed_over");
+    let has_reason = records.iter().any(|record| is_unknown(record) || is_left(record));
+    demand(has_reason || !records.iter().any(is_called), "P8: a person is called for a fate that is known")
 }
 
 fn what_is_answered_was_answered_once(record: &Record) -> Promise {

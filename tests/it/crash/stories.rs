@@ -26,6 +26,9 @@ async fn ends_with(life: &mut Life, texts: &[&str]) -> Promise {
     demand(all, "P8: the phone does not show everything")
 }
 
+/// Nothing has happened before.
+pub(super) async fn begins(_: &mut Life) {}
+
 pub(super) async fn a_burst_is_answered_in_parts_and_followed_up(life: &mut Life) -> Promise {
     life.rules(|policy| {
         policy.split_chars = 25;
