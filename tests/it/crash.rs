@@ -85,10 +85,9 @@ at_every_point_of_two_ids!(
     a_takeover_of_the_later_is_one_of_both,
     whom_a_person_answers_is_answered_by_nobody_else,
     who_is_given_back_stays_with_the_assistant,
-    who_is_erased_by_the_later_of_two_is_erased_under_both_ids,
 );
 
-// To look for somebody in each column takes longest of all, and these differ from the one above in what is erased alone.
+// To look for somebody in each column takes longest of all: on one store, as `a_person_is_erased_and_writes_again` is on both.
 at_every_point!(
     mod sqlite_erasures,
     Sqlite,
@@ -96,6 +95,7 @@ at_every_point!(
     two_ids,
     who_has_become_one_is_erased_under_both_ids,
     who_is_erased_by_the_earlier_of_two_is_erased_under_both_ids,
+    who_is_erased_by_the_later_of_two_is_erased_under_both_ids,
 );
 
 /// Over what a story is told.
