@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use uuid::Uuid;
-
 use super::{
     cursor,
     feed::{self, Journal, Place},
