@@ -8,12 +8,13 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
+    archive::letters::PAYLOADS_MAX,
     purge,
     rows::{Columns, Json},
     sql::{Engine, Part, Statement, Store, bytes, cell},
 };
 use crate::{
-    domain::{event::EventType, time::Time, turn::LetterKind},
+    domain::{event::EventType, payload::Payload, time::Time, turn::LetterKind},
     flow::{
         forgetting::{
             erasures::{
@@ -179,21 +180,19 @@ impl<S: Store> Erasures for S {
         channel: &str,
         after: Option<Uuid>,
         limit: usize,
-    ) -> Result<Vec<(Uuid, Value)>, Error> {
+    ) -> Result<Vec<(Uuid, Payload)>, Error> {
         let mut statement = Statement::new(
-            "select l.id, l.payload from dead_letters l where l.conversation_id is null and l.kind = ",
+            "select l.id, l.payload from dead_letters l join (select w.id, w.bytes, \
+             sum(w.bytes) over (order by w.id) as upto from (select o.id, octet_length(o.payload) as bytes \
+             from dead_letters o where o.conversation_id is null and o.kind = ",
         );
-        statement.bind(LetterKind::Webhook.as_str()).push(" and l.channel = ").bind(channel);
-        statement.given(" and l.id > ", after);
-        statement.push(" order by l.id limit ").bind(limit);
+        statement.bind(LetterKind::Webhook.as_str()).push(" and o.channel = ").bind(channel);
+        statement.given(" and o.id > ", after);
+        statement.push(" order by o.id limit ").bind(limit);
+        statement.push(") w) p on p.id = l.id where p.upto - p.bytes < ").bind(PAYLOADS_MAX);
+        statement.push(" order by l.id");
         let found = self.rows(statement).await?;
-        found
-            .iter()
-            .map(|row| {
-                let Json(payload) = cell::<Json<Value>, _>(row, "payload")?;
-                Ok((cell(row, "id")?, payload))
-            })
-            .collect()
+        found.iter().map(|row| Ok((cell(row, "id")?, cell(row, "payload")?))).collect()
     }
 
     async fn remove_webhooks(&self, erasing: &Erasing, letters: Vec<Uuid>) -> Result<Turned, Error> {

@@ -79,7 +79,7 @@ mod tests {
         let health = Health::of(Store::Sqlite(sqlite.clone()), None);
         let ledger = sqlite.ledger(Arc::new(crate::flow::instance::dispatch::Dispatch::default()));
         let keep = async || {
-            let payload = Value::from("a long letter. ".repeat(10_000));
+            let payload = Value::from("a long letter. ".repeat(10_000)).into();
             let letter = DeadLetter { payload, ..test_stores::letter("shop", LetterKind::Webhook, NOW) };
             ledger.keep(Vec::new(), vec![letter]).await
         };

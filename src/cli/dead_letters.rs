@@ -71,11 +71,11 @@ impl DeadLetters {
         let opened = app::open(settings).await?;
         match self {
             Self::List(which) => {
-                let letters = list(&opened, &which).await?;
                 if which.format.json {
-                    print::json(&letters.into_iter().map(wire::DeadLetter::from).collect::<Vec<_>>())?;
+                    print::json(&list(&opened, &which, wire::DeadLetter::from).await?)?;
                 } else {
-                    print::text(&as_table(&letters))?;
+                    let head = ["ID", "KIND", "CHANNEL", "CONVERSATION", "ATTEMPTS", "LAST", "REASON"];
+                    print::text(&print::table(head, &list(&opened, &which, as_row).await?))?;
                 }
             }
             Self::Retry { id, force } => {
@@ -109,41 +109,42 @@ pub(super) fn shell() -> Who {
     Who { actor: actor::SHELL.to_owned(), agent: None, origin: Origin::Api }
 }
 
-async fn list(opened: &Opened, which: &ListArgs) -> anyhow::Result<Vec<DeadLetter>> {
+/// Each as it is shown, page by page: a table needs nothing of what they hold.
+async fn list<T>(
+    opened: &Opened,
+    which: &ListArgs,
+    show: impl Fn(DeadLetter) -> T,
+) -> anyhow::Result<Vec<T>> {
     let filter = LetterFilter {
         kind: which.kind,
         channels: which.channel.clone().map(|channel| vec![channel]),
         conversation: None,
         state: Some(which.state),
     };
-    let mut letters = Vec::new();
+    let mut shown = Vec::new();
     let mut cursor = None;
-    while letters.len() < which.limit {
-        let limit = PAGE.min(which.limit - letters.len());
+    while shown.len() < which.limit {
+        let limit = PAGE.min(which.limit - shown.len());
         let page = opened.archive.letters(&filter, &PageOf { limit, cursor }).await?;
-        letters.extend(page.items);
+        shown.extend(page.items.into_iter().map(&show));
         cursor = page.next;
         if cursor.is_none() {
             break;
         }
     }
-    Ok(letters)
+    Ok(shown)
 }
 
-fn as_table(letters: &[DeadLetter]) -> String {
-    let row = |letter: &DeadLetter| {
-        [
-            letter.id.to_string(),
-            letter.kind.to_string(),
-            letter.channel.clone(),
-            letter.conversation.map_or_else(|| "-".to_owned(), |id| id.to_string()),
-            letter.attempts.to_string(),
-            letter.last_at.to_string(),
-            letter.reason.clone(),
-        ]
-    };
-    let rows: Vec<_> = letters.iter().map(row).collect();
-    print::table(["ID", "KIND", "CHANNEL", "CONVERSATION", "ATTEMPTS", "LAST", "REASON"], &rows)
+fn as_row(letter: DeadLetter) -> [String; 7] {
+    [
+        letter.id.to_string(),
+        letter.kind.to_string(),
+        letter.channel,
+        letter.conversation.map_or_else(|| "-".to_owned(), |id| id.to_string()),
+        letter.attempts.to_string(),
+        letter.last_at.to_string(),
+        letter.reason,
+    ]
 }
 
 #[cfg(test)]

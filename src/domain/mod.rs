@@ -16,6 +16,8 @@ pub mod reaction;
 
 pub mod turn;
 
+pub mod payload;
+
 pub mod tool;
 
 pub mod draft;

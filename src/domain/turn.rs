@@ -1,9 +1,8 @@
 //! Runs of the assistant, follow-ups, and what was given up.
 
-use serde_json::Value;
 use uuid::Uuid;
 
-use super::{time::Time, words::words};
+use super::{payload::Payload, time::Time, words::words};
 
 words! {
     /// Where a run of the assistant stands.
@@ -163,5 +162,5 @@ pub struct DeadLetter {
     /// When it failed last.
     pub last_at: Time,
     /// What it holds: for a turn the messages, for a send the text, for a webhook the body.
-    pub payload: Value,
+    pub payload: Payload,
 }

@@ -390,7 +390,7 @@ pub trait Archive: Send + Sync {
     /// One of them, with its conversation.
     async fn draft(&self, id: Uuid) -> Result<Option<(Uuid, Draft)>, Error>;
 
-    /// Dead letters, newest first.
+    /// Dead letters, newest first. A page of large ones may be shorter than was asked for; the next begins behind it.
     async fn letters(&self, filter: &LetterFilter, page: &PageOf) -> Result<Page<DeadLetter>, Error>;
 
     /// One dead letter.

@@ -17,7 +17,6 @@ use kept::payload_of;
 
 use execution::deduplicate_webhook::{Claim, Deduplicator, Token};
 use metrics::counter;
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
@@ -38,6 +37,7 @@ use crate::domain::{
     conversation::Opening,
     docket::{Docket, Entry},
     event::{Event, EventType},
+    payload::Payload,
     policy::Policy,
     time::Time,
     turn::{DeadLetter, LetterKind, LetterState},
@@ -148,7 +148,7 @@ impl Intake {
     }
 
     /// Takes a body that was kept as a dead letter, as if it came now. Says why, if it still cannot be read.
-    pub async fn take_kept(&self, channel: &str, kept: &Value) -> Result<Result<Verdict, String>, Error> {
+    pub async fn take_kept(&self, channel: &str, kept: &Payload) -> Result<Result<Verdict, String>, Error> {
         let Some(channel) = self.channels.get(channel) else { return Err(Error::Gone) };
         match channel.provider.read(&body_of(kept)) {
             Ok(incoming) => match self.take_incoming(&channel, incoming).await {

@@ -14,14 +14,17 @@ use actix_web::{
     },
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
-use crate::flow::{
-    back_office::{people::password, sign_in},
-    desk::Refusal,
-    ledger,
-    media::files::Unfetched,
-    mode_switch,
+use crate::{
+    domain::payload::Payload,
+    flow::{
+        back_office::{people::password, sign_in},
+        desk::Refusal,
+        ledger,
+        media::files::Unfetched,
+        mode_switch,
+    },
 };
 
 /// Seconds after which a client should try again.
@@ -41,7 +44,7 @@ struct Fields {
     title: &'static str,
     detail: String,
     errors: Vec<Fault>,
-    current: Option<Value>,
+    current: Option<Payload>,
     header: Option<(HeaderName, String)>,
     retry_after: Option<i64>,
 }
@@ -74,7 +77,8 @@ pub(super) struct Document<'a> {
     errors: &'a [Fault],
     /// With a conflict: the resource as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    current: Option<&'a Value>,
+    #[schema(value_type = Option<Value>)]
+    current: Option<&'a RawValue>,
 }
 
 impl Problem {
@@ -136,7 +140,7 @@ impl Problem {
     }
 
     /// 409. `code` is one of those of the contract.
-    pub fn conflict(code: &'static str, detail: impl Into<String>, current: Option<Value>) -> Self {
+    pub fn conflict(code: &'static str, detail: impl Into<String>, current: Option<Payload>) -> Self {
         let mut problem = Self::new(StatusCode::CONFLICT, code, "Conflict with the current state", detail);
         problem.0.current = current;
         problem
@@ -206,7 +210,7 @@ impl Problem {
     }
 
     /// The same with the resource as it is.
-    pub fn with_current(mut self, current: Option<Value>) -> Self {
+    pub fn with_current(mut self, current: Option<Payload>) -> Self {
         self.0.current = current;
         self
     }
@@ -246,22 +250,25 @@ impl Problem {
         if let Some((name, value)) = &self.0.header {
             response.insert_header((name.clone(), value.as_str()));
         }
-        response.content_type("application/problem+json").body(super::answer::to_json(&self.document()))
+        response.content_type("application/problem+json").body(super::answer::to_json(&self.as_sent()))
     }
 
     /// As a document, for an answer that holds several.
     pub fn document(&self) -> Value {
-        let document = Document {
+        // A document has no keys that are no strings.
+        serde_json::to_value(self.as_sent()).unwrap_or_default()
+    }
+
+    fn as_sent(&self) -> Document<'_> {
+        Document {
             r#type: format!("/problems/{}", self.0.code),
             title: self.0.title,
             status: self.0.status.as_u16(),
             detail: &self.0.detail,
             code: self.0.code,
             errors: &self.0.errors,
-            current: self.0.current.as_ref(),
-        };
-        // A document has no keys that are no strings.
-        serde_json::to_value(document).unwrap_or_default()
+            current: self.0.current.as_ref().map(Payload::raw),
+        }
     }
 }
 

@@ -25,7 +25,7 @@ mod follow_ups;
 
 mod drafts;
 
-mod letters;
+pub(super) mod letters;
 
 mod events;
 

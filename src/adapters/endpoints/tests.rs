@@ -306,7 +306,7 @@ async fn what_is_given_up_is_a_dead_letter_and_may_be_told_again<S: TestStore>(s
         let payload = json!({
             "endpoint_id": id.to_string(), "event_id": due.delivery.event, "type": "message_sent", "status": 500,
         });
-        assert_eq!(letter.payload, payload);
+        assert_eq!(letter.payload.read(), Some(payload));
         assert!(store.tell_again(due.delivery.id).await.expect("written"));
         let again = store.delivery(due.delivery.id).await.expect("read").expect("there");
         assert_eq!((again.state, again.attempts, again.first_at), (DeliveryState::Pending, 0, None));

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::{Json, table};
 use crate::domain::{
     docket::{Parked, Remembered, Report},
+    payload::Payload,
     time::Time,
     turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState, Purpose, Turn, TurnState},
 };
@@ -64,7 +65,7 @@ table! {
         attempts: i32,
         first_at: Time,
         last_at: Time,
-        payload: Json<Value>,
+        payload: Payload,
     }
 }
 

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::domain::{
     chat::ChatId,
+    payload::Payload,
     time::Time,
     words::{UnknownWord, Vocabulary},
 };
@@ -186,6 +187,16 @@ impl Value for ChatId {
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+impl Value for Payload {
+    fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
+        row.text(column)?.map(Self::parse).transpose().map_err(|e| broken(column, e))
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.get())
     }
 }
 

@@ -147,7 +147,7 @@ pub(crate) fn letter(channel: &str, kind: LetterKind, last_at: Time) -> DeadLett
         attempts: 3,
         first_at: last_at,
         last_at,
-        payload: json!({ "text": "hello" }),
+        payload: json!({ "text": "hello" }).into(),
     }
 }
 

@@ -102,7 +102,7 @@ fn letter(n: u128, reason: &str) -> DeadLetter {
         attempts: 1,
         first_at: Time(0),
         last_at: Time(0),
-        payload: json!({}),
+        payload: json!({}).into(),
     }
 }
 

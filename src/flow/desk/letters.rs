@@ -2,6 +2,7 @@
 //!
 //! In: the letter. Out: messages that wait again or are owed again, or a refusal.
 
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
@@ -27,7 +28,9 @@ use crate::{
 
 pub(super) fn subjects_of(letter: &DeadLetter) -> Vec<Uuid> {
     match letter.kind {
-        LetterKind::Turn => messages::ids_of(&letter.payload["message_ids"]),
+        LetterKind::Turn => {
+            messages::ids_of(&letter.payload.read::<Value>().unwrap_or_default()["message_ids"])
+        }
         LetterKind::Send => letter.subject.into_iter().collect(),
         LetterKind::Webhook | LetterKind::Delivery => Vec::new(),
     }

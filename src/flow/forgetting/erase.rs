@@ -11,7 +11,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use serde_json::Value;
 use uuid::Uuid;
 
 use self::traces::Told;
@@ -24,6 +23,7 @@ use crate::{
         chat::ChatId,
         docket::{Docket, Erasure},
         message::{DeliveryState, ECHO_AWAITED_MS, Message},
+        payload::Payload,
         time::Time,
     },
     flow::{
@@ -319,7 +319,7 @@ fn count(all: &mut Rows, more: Rows) {
 }
 
 /// Those that name one of these chats.
-fn naming(page: &[(Uuid, Value)], chats: &[ChatId]) -> Vec<Uuid> {
+fn naming(page: &[(Uuid, Payload)], chats: &[ChatId]) -> Vec<Uuid> {
     let names = |body: &[u8]| chats.iter().any(|chat| is_named(body, chat));
     page.iter().filter(|(_, payload)| names(&body_of(payload))).map(|(id, _)| *id).collect()
 }

@@ -6,11 +6,10 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{
-    domain::{chat::ChatId, time::Time},
+    domain::{chat::ChatId, payload::Payload, time::Time},
     flow::ledger::Error,
 };
 
@@ -161,13 +160,14 @@ pub trait Erasures: Send + Sync {
     /// Removes the next rows of that kind.
     async fn remove(&self, erasing: &Erasing, kind: OwnedRows, limit: usize) -> Result<Turned, Error>;
 
-    /// Webhooks of a channel that could not be read, by their ids.
+    /// Webhooks of a channel that could not be read, by their ids. No more than fit
+    /// into memory at once, but at least one if there is any.
     async fn webhooks(
         &self,
         channel: &str,
         after: Option<Uuid>,
         limit: usize,
-    ) -> Result<Vec<(Uuid, Value)>, Error>;
+    ) -> Result<Vec<(Uuid, Payload)>, Error>;
 
     /// Removes some of these.
     async fn remove_webhooks(&self, erasing: &Erasing, letters: Vec<Uuid>) -> Result<Turned, Error>;

@@ -1,11 +1,14 @@
 //! Bodies that cannot be read, as they are kept: what somebody may still want to see, and what is read again.
 
 use base64::Engine as _;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::domain::payload::Payload;
+
 /// The body as it came: JSON if it is some, else text, else base64.
-pub(super) fn payload_of(body: &[u8]) -> Value {
-    match std::str::from_utf8(body) {
+pub(super) fn payload_of(body: &[u8]) -> Payload {
+    let value = match std::str::from_utf8(body) {
         Ok(text) => {
             serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.replace('\0', "\u{fffd}")))
         }
@@ -13,17 +16,29 @@ pub(super) fn payload_of(body: &[u8]) -> Value {
             "encoding": "base64",
             "data": base64::engine::general_purpose::STANDARD.encode(body),
         }),
-    }
+    };
+    value.into()
+}
+
+/// How bytes are kept that are no text.
+#[derive(Deserialize)]
+struct Encoded {
+    encoding: String,
+    data: String,
 }
 
 /// The body of what [`payload_of`] kept.
-pub(in crate::flow) fn body_of(kept: &Value) -> Vec<u8> {
-    if let Value::String(text) = kept {
-        return text.clone().into_bytes();
-    }
-    let encoded = (kept["encoding"] == "base64").then(|| kept["data"].as_str()).flatten();
-    let decoded = encoded.and_then(|data| base64::engine::general_purpose::STANDARD.decode(data).ok());
-    decoded.unwrap_or_else(|| kept.to_string().into_bytes())
+pub(in crate::flow) fn body_of(kept: &Payload) -> Vec<u8> {
+    let text = kept.get();
+    let bytes = if text.starts_with('"') {
+        kept.read().map(String::into_bytes)
+    } else if text.starts_with('{') {
+        let encoded = kept.read().filter(|it: &Encoded| it.encoding == "base64");
+        encoded.and_then(|it| base64::engine::general_purpose::STANDARD.decode(it.data).ok())
+    } else {
+        None
+    };
+    bytes.unwrap_or_else(|| text.as_bytes().to_vec())
 }
 
 #[cfg(test)]

@@ -307,7 +307,7 @@ pub fn give_up(
         attempts,
         first_at: now,
         last_at: now,
-        payload: serde_json::json!({ "message_id": id.to_string(), "text": text }),
+        payload: serde_json::json!({ "message_id": id.to_string(), "text": text }).into(),
     });
     docket.record(
         Entry::of(EventType::MessageFailed)

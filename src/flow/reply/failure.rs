@@ -115,7 +115,7 @@ fn give_up(docket: &mut Docket, policy: &Policy, begun: &Begun, kind: FailureKin
         attempts,
         first_at: begun.at,
         last_at: now,
-        payload: json!({ "message_ids": ids }),
+        payload: json!({ "message_ids": ids }).into(),
     });
     conversations::raise(docket, AttentionReason::AiFailure);
     let Some(text) = &policy.fallback_text else { return };

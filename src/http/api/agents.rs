@@ -2,12 +2,13 @@
 
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Answered, page_of, shown, tokens};
 use crate::{
+    domain::payload::Payload,
     flow::back_office::{
         audit::Deed,
         people::{self, Outcome},
@@ -259,7 +260,7 @@ async fn taken(doors: &Doors, caller: &Caller, email: &str) -> Problem {
     Problem::conflict("name_taken", "there is an agent with this address", current)
 }
 
-pub(super) fn last_admin(current: Option<Value>) -> Problem {
+pub(super) fn last_admin(current: Option<Payload>) -> Problem {
     let detail = "nobody would be left who may do everything: make another agent admin of all channels first";
     Problem::conflict("last_admin", detail, current)
 }

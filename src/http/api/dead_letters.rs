@@ -36,7 +36,7 @@ pub(crate) struct ListQuery {
     cursor: Option<String>,
 }
 
-/// Dead letters, newest first.
+/// Dead letters, newest first. A page ends after 4 MiB of payloads, also before its `limit`.
 #[utoipa::path(get, path = "/api/v1/dead-letters", tag = "Dead letters", params(ListQuery),
     responses((status = 200, body = List<DeadLetter>)))]
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<ListQuery>) -> Answered {

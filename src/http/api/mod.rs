@@ -59,7 +59,7 @@ use uuid::Uuid;
 
 use super::{answer::to_json, auth::Caller, doors::Doors, problem::Problem, wire};
 use crate::{
-    domain::chat::ChatId,
+    domain::{chat::ChatId, payload::Payload},
     flow::{
         archive::{Overview, Page, PageOf, Placed},
         ledger::{Error, Key},
@@ -153,9 +153,9 @@ where
     Ok(Page { items, next })
 }
 
-fn shown(value: &impl serde::Serialize) -> Value {
+fn shown(value: &impl Serialize) -> Payload {
     // As for `to_json`: no wire type has keys that are no strings.
-    serde_json::to_value(value).unwrap_or_default()
+    Payload::of(value).unwrap_or_else(|_| Value::Null.into())
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ async fn what_an_endpoint_refused_is_decided_by_who_sees_all_that_it_is_told() {
         attempts: 9,
         first_at: NOW,
         last_at: NOW,
-        payload: json!({}),
+        payload: json!({}).into(),
     });
     let letter = format!("/api/v1/dead-letters/{id}");
     assert_eq!(world.ask_as("shop", "DELETE", &letter, None).await.status, 403);

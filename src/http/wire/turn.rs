@@ -1,7 +1,7 @@
 //! Runs of the assistant, follow-ups, and what was given up.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -152,7 +152,8 @@ pub(crate) struct DeadLetter {
     first_at: At,
     last_at: At,
     /// For a turn its messages, for a send the text, for a webhook the body.
-    payload: Value,
+    #[schema(value_type = serde_json::Value)]
+    payload: Box<RawValue>,
 }
 
 impl From<turn::DeadLetter> for DeadLetter {
@@ -167,7 +168,7 @@ impl From<turn::DeadLetter> for DeadLetter {
             attempts: letter.attempts,
             first_at: At(letter.first_at),
             last_at: At(letter.last_at),
-            payload: letter.payload,
+            payload: letter.payload.into_raw(),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Turns, follow-ups, drafts and dead letters.
 
+use serde_json::json;
 use uuid::Uuid;
 
-use super::{all_pages, at, first};
+use super::{super::letters::PAYLOADS_MAX, all_pages, at, first};
 use crate::{
     adapters::{
         sql::Statement,
@@ -12,7 +13,8 @@ use crate::{
     domain::message::{Author, DeliveryState},
     domain::turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState, Turn, TurnState},
     flow::{
-        archive::{Archive, FollowUpFilter, LetterFilter},
+        archive::{Archive, FollowUpFilter, LetterFilter, Page, PageOf},
+        forgetting::erasures::Erasures,
         ledger::Error,
     },
 };
@@ -24,6 +26,7 @@ on_both_stores!(
     a_follow_up_that_did_not_arrive_was_withheld,
     drafts_come_newest_first_and_whole,
     letters_come_newest_first_and_whole,
+    a_page_of_large_letters_ends_before_its_number,
     letters_are_narrowed,
     a_bad_cursor_is_refused_by_each,
 );
@@ -145,6 +148,43 @@ async fn letters_come_newest_first_and_whole<S: TestStore>(store: &S) {
     assert_eq!(found, letters);
     assert_eq!(store.letter(letters[3].id).await.expect("reads").as_ref(), Some(&letters[3]));
     assert_eq!(store.letter(Uuid::now_v7()).await.expect("reads"), None);
+}
+
+async fn a_page_of_large_letters_ends_before_its_number<S: TestStore>(store: &S) {
+    let large = "x".repeat(usize::try_from(PAYLOADS_MAX / 8).expect("a number"));
+    let of = |n: i64| DeadLetter {
+        payload: json!(large).into(),
+        ..letter("shop", LetterKind::Webhook, NOW.plus_ms(n / 2))
+    };
+    let mut letters: Vec<DeadLetter> = (0..50).map(of).collect();
+    // One is larger than a page by itself.
+    letters[20].payload = json!("x".repeat(usize::try_from(PAYLOADS_MAX + 1).expect("a number"))).into();
+    for some in letters.chunks(10) {
+        store.keep_letters(some.to_vec()).await;
+    }
+    let (mut found, mut page) = (Vec::new(), first(200));
+    loop {
+        let Page { items, next } = store.letters(&LetterFilter::default(), &page).await.expect("a page");
+        let bytes: usize = items.iter().map(|letter| letter.payload.get().len()).sum();
+        let last = items.last().map_or(0, |letter| letter.payload.get().len());
+        assert!(i64::try_from(bytes - last).is_ok_and(|before| before < PAYLOADS_MAX), "{bytes}");
+        assert!(!items.is_empty() && items.len() <= 8, "{}", items.len());
+        found.extend(items.into_iter().map(|letter| letter.id));
+        match next {
+            Some(cursor) => page = PageOf { limit: 200, cursor: Some(cursor) },
+            None => break,
+        }
+    }
+    letters.sort_by_key(|letter| (std::cmp::Reverse(letter.last_at), letter.id));
+    assert_eq!(found, letters.iter().map(|letter| letter.id).collect::<Vec<_>>());
+    let (mut unread, mut after) = (0, None);
+    loop {
+        let page = store.webhooks("shop", after, 500).await.expect("reads");
+        let Some((last, _)) = page.last() else { break };
+        assert!(page.len() <= 8, "{}", page.len());
+        (unread, after) = (unread + page.len(), Some(*last));
+    }
+    assert_eq!(unread, letters.len());
 }
 
 async fn letters_are_narrowed<S: TestStore>(store: &S) {

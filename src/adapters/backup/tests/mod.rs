@@ -201,7 +201,7 @@ async fn more_rows_than_one_transaction_takes_come_back_in_their_order<D: Movabl
     store.keep_events(events.collect()).await;
     // One that is larger than all that goes together otherwise.
     let mut letter = test_stores::letter("shop", crate::domain::turn::LetterKind::Webhook, test_stores::NOW);
-    letter.payload = "\u{1f984}\n\"".repeat(1_000_000).into();
+    letter.payload = serde_json::Value::from("\u{1f984}\n\"".repeat(1_000_000)).into();
     store.keep_letters(vec![letter]).await;
     let file = saved(store).await;
     let (to, _folder) = bare_sqlite().await;

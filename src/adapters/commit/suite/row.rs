@@ -127,7 +127,7 @@ fn fill(docket: &mut Docket) {
         attempts: 3,
         first_at: now,
         last_at: now,
-        payload: json!({ "text": ODD, "deep": [1, null, true] }),
+        payload: json!({ "text": ODD, "deep": [1, null, true] }).into(),
     });
     docket.keep_draft(Draft { text: ODD.to_owned(), ..super::suggested(DraftState::Fresh) });
     docket.conversation.memo.draft_wish = Some(DraftWish {
@@ -233,7 +233,7 @@ async fn a_step_gets_what_it_needs_and_no_more(store: Shared) {
             attempts: 1,
             first_at: docket.now,
             last_at: docket.now,
-            payload: json!(null),
+            payload: json!(null).into(),
         });
         // What an endpoint was not told of may be thousands: no rule looks at it.
         let told = docket.letters()[0].clone();

@@ -225,7 +225,7 @@ fn unreadable(now: Time) -> DeadLetter {
         attempts: 1,
         first_at: now,
         last_at: now,
-        payload: json!({ "body": "?" }),
+        payload: json!({ "body": "?" }).into(),
     }
 }
 
