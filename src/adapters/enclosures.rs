@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     failure, purge,
     rows::Columns as _,
-    sql::{Statement, Store},
+    sql::{Statement, Store, cell},
 };
 use crate::{
     domain::time::Time,
@@ -27,6 +27,27 @@ impl<S: Store> Enclosures for S {
         let statement = Statement::new("select e.bytes from enclosures e where e.id = $1").with(message);
         let Some(row) = self.row(statement).await? else { return Ok(None) };
         Ok(row.bytes("bytes").map_err(failure)?.map(Bytes::from))
+    }
+
+    async fn enclosed_size(&self, message: Uuid) -> Result<Option<u64>, Error> {
+        let statement = Statement::new(
+            "select cast(length(e.bytes) as bigint) as size from enclosures e where e.id = $1",
+        );
+        let Some(row) = self.row(statement.with(message)).await? else { return Ok(None) };
+        Ok(u64::try_from(cell::<i64, _>(&row, "size")?).ok())
+    }
+
+    async fn enclosed_piece(&self, message: Uuid, from: u64, length: usize) -> Result<Option<Bytes>, Error> {
+        let statement = Statement::new(
+            "select substr(e.bytes, cast($2 as integer), cast($3 as integer)) as piece from enclosures e \
+             where e.id = $1",
+        );
+        // The first byte has the number 1.
+        let first = i64::try_from(from).ok().and_then(|from| from.checked_add(1)).unwrap_or(i64::MAX);
+        let Some(row) = self.row(statement.with(message).with(first).with(length)).await? else {
+            return Ok(None);
+        };
+        Ok(row.bytes("piece").map_err(failure)?.map(Bytes::from))
     }
 
     async fn let_go_of(&self, message: Uuid) -> Result<(), Error> {
@@ -57,6 +78,13 @@ mod tests {
         store.enclose(id, Bytes::from_static(b"another")).await.expect("written");
         assert_eq!(store.enclosed(id).await.expect("read"), Some(Bytes::from(bytes)), "the first is the one");
         assert_eq!(store.enclosed(other).await.expect("read"), None);
+        assert_eq!(store.enclosed_size(id).await.expect("read"), Some(3 * 1024 * 1024));
+        assert_eq!(store.enclosed_size(other).await.expect("read"), None);
+        let piece = async |from, length| store.enclosed_piece(id, from, length).await.expect("read");
+        assert_eq!(piece(1, 3).await.as_deref(), Some(&[1, 2, 3][..]));
+        assert_eq!(piece(0, 2).await.as_deref(), Some(&[0, 1][..]));
+        assert_eq!(piece(3 * 1024 * 1024 - 2, 9).await.as_deref(), Some(&[254, 255][..]), "what is left");
+        assert_eq!(store.enclosed_piece(other, 0, 1).await.expect("read"), None);
         store.let_go_of(id).await.expect("written");
         assert_eq!(store.enclosed(id).await.expect("read"), None);
     }

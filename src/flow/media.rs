@@ -7,6 +7,8 @@ pub mod files;
 
 pub mod enclosures;
 
+mod kept;
+
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -22,6 +24,7 @@ use super::{
     media::{
         enclosures::Enclosures,
         files::{Availability, File, Files, Range, Unfetched},
+        kept::KeptFiles,
     },
 };
 use crate::domain::message::Message;
@@ -35,7 +38,7 @@ const LINKS_MAX: usize = 1_000;
 /// The step.
 pub struct Fetching {
     files: Arc<dyn Files>,
-    enclosures: Arc<dyn Enclosures>,
+    kept: KeptFiles,
     channels: Arc<Channels>,
     /// Links that were given again, by message.
     links: Mutex<HashMap<Uuid, (String, Instant)>>,
@@ -44,7 +47,7 @@ pub struct Fetching {
 impl Fetching {
     /// From those places, with the providers of those channels to ask for links.
     pub fn new(files: Arc<dyn Files>, enclosures: Arc<dyn Enclosures>, channels: Arc<Channels>) -> Self {
-        Self { files, enclosures, channels, links: Mutex::default() }
+        Self { files, kept: KeptFiles::new(enclosures), channels, links: Mutex::default() }
     }
 
     /// Whether the file of a message is available, as far as the message shows; None: it has none.
@@ -73,11 +76,7 @@ impl Fetching {
             Some(Availability::Available) => {}
         }
         if message.media.as_ref().is_some_and(|media| media.is_kept) {
-            return match self.enclosures.enclosed(message.id).await {
-                Ok(Some(bytes)) => File::at_hand(bytes, range),
-                Ok(None) => Err(Unfetched::Gone),
-                Err(error) => Err(Unfetched::Failed(error.to_string())),
-            };
+            return self.kept.fetch(message.id, range).await;
         }
         let known = self.known(message.id).or_else(|| message.media.as_ref().map(|media| media.url.clone()));
         if let Some(url) = known.as_ref().filter(|url| !url.is_empty()) {

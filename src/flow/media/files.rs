@@ -42,38 +42,10 @@ pub struct File {
 }
 
 impl File {
-    /// One that is at hand, or that part of it.
-    pub fn at_hand(bytes: Bytes, range: Option<Range>) -> Result<Self, Unfetched> {
-        let size = bytes.len() as u64;
-        let part = match range {
-            Some(range) => Some(range.of(size).ok_or(Unfetched::NoSuchPart(Some(size)))?),
-            None => None,
-        };
-        let looks = match part {
-            Some((1.., _)) => Looks::Unseen,
-            _ => Looks::of(&bytes[..bytes.len().min(kinds::FIRST_BYTES)]),
-        };
-        let piece = match part {
-            // Never out of bounds: a part is of the size that it was asked of.
-            Some((first, last)) => bytes.slice(usize_of(first)..=usize_of(last)),
-            None => bytes,
-        };
-        let (out, pieces) = mpsc::channel(2);
-        for piece in [Piece::Part(piece), Piece::End] {
-            // There is room for both.
-            let _ = out.try_send(piece);
-        }
-        Ok(Self { size: Some(size), part, looks, pieces })
-    }
-
     /// How many bytes are to come.
     pub fn length(&self) -> Option<u64> {
         self.part.map_or(self.size, |(first, last)| Some(last - first + 1))
     }
-}
-
-fn usize_of(at: u64) -> usize {
-    usize::try_from(at).unwrap_or(usize::MAX)
 }
 
 /// A piece of a file.

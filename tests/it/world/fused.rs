@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use baton::{
-    domain::{brake::Latched, chat::ChatId, event::Event, time::Time, turn::DeadLetter},
+    domain::{brake::Latched, chat::ChatId, event::Event, payload::Payload, time::Time, turn::DeadLetter},
     flow::{
         back_office::registry::{Channel, Linked, Registry},
         forgetting::erasures::{Erasing, Erasures, MessagePage, OwnedRows, SharedMessage, Traces, Turned},
@@ -20,7 +20,6 @@ use baton::{
 };
 use bytes::Bytes;
 use execution::key_store::{self, Entry, KeyStore, Put};
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::fuse::{Fuse, Weakness};
@@ -136,6 +135,8 @@ fused! {
     Enclosures {
         touch enclose(message: Uuid, bytes: Bytes) -> Result<(), Error>;
         touch enclosed(message: Uuid) -> Result<Option<Bytes>, Error>;
+        look enclosed_size(message: Uuid) -> Result<Option<u64>, Error>;
+        look enclosed_piece(message: Uuid, from: u64, length: usize) -> Result<Option<Bytes>, Error>;
         touch let_go_of(message: Uuid) -> Result<(), Error>;
         touch forget_loose(before: Time) -> Result<u64, Error>;
     }
@@ -152,7 +153,7 @@ fused! {
         touch unname(erasing: &Erasing, shared: Uuid, traces: Traces) -> Result<Turned, Error>;
         touch unname_alone(shared: Uuid, traces: Traces) -> Result<(), Error>;
         touch remove(erasing: &Erasing, kind: OwnedRows, limit: usize) -> Result<Turned, Error>;
-        look webhooks(channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<(Uuid, Value)>, Error>;
+        look webhooks(channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<(Uuid, Payload)>, Error>;
         touch remove_webhooks(erasing: &Erasing, letters: Vec<Uuid>) -> Result<Turned, Error>;
         touch discard_webhooks(letters: Vec<Uuid>) -> Result<u64, Error>;
         look kept_answers(after: &str, limit: usize) -> Result<Vec<(String, Vec<u8>)>, Error>;

@@ -77,6 +77,16 @@ impl Enclosures for Album {
         Ok(kept.iter().find(|(id, _)| *id == message).map(|(_, bytes)| bytes.clone()))
     }
 
+    async fn enclosed_size(&self, message: Uuid) -> Result<Option<u64>, Error> {
+        Ok(self.enclosed(message).await?.map(|bytes| bytes.len() as u64))
+    }
+
+    async fn enclosed_piece(&self, message: Uuid, from: u64, length: usize) -> Result<Option<Bytes>, Error> {
+        let from = usize::try_from(from).unwrap();
+        let found = self.enclosed(message).await?;
+        Ok(found.map(|bytes| bytes.slice(from.min(bytes.len())..bytes.len().min(from + length))))
+    }
+
     async fn let_go_of(&self, message: Uuid) -> Result<(), Error> {
         self.kept.lock().expect("not poisoned").retain(|(id, _)| *id != message);
         Ok(())
