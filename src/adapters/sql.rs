@@ -245,6 +245,18 @@ macro_rules! may_send {
 
 pub(crate) use may_send;
 
+/// The names in a list that a column holds as JSON, as rows `n` of a column `name`. Null has none.
+pub(crate) fn names(statement: &mut Statement, engine: Engine, column: &'static str) {
+    match engine {
+        Engine::Postgres => {
+            statement.push("json_array_elements_text(").push(column).push("::json) as n (name)")
+        }
+        Engine::Sqlite => {
+            statement.push("(select value as name from json_each(").push(column).push(")) as n")
+        }
+    };
+}
+
 /// Reads a domain value from a row that has all columns of its table.
 pub(crate) fn decode<T: Stored, R: Columns>(row: &R) -> Result<T, Error> {
     rows::decode(row).map_err(failure)

@@ -216,7 +216,7 @@ async fn let_in(store: &Store) -> anyhow::Result<LetIn> {
         let is_somebodys = token.agent.is_none_or(|id| agents.iter().any(|agent| agent.id == id));
         is_somebodys && token.expires_at.is_none_or(|end| end > now)
     };
-    let tokens = store.places().tokens().await?.into_iter().filter(opens);
+    let tokens = store.places().all_tokens().await?.into_iter().filter(opens);
     let tokens = tokens.map(|token| token.name).collect();
     Ok(LetIn { agents: agents.into_iter().map(|agent| agent.email).collect(), tokens })
 }

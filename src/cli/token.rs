@@ -73,7 +73,7 @@ impl Token {
                 }
             }
             Self::List { format } => {
-                let tokens = opened.tokens.tokens().await?;
+                let tokens = opened.tokens.all_tokens().await?;
                 if format.json {
                     print::json(&tokens.into_iter().map(wire::Token::from).collect::<Vec<_>>())?;
                 } else {

@@ -10,9 +10,10 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{
+    archive::cursor,
     failure,
     rows::{Columns, Json},
-    sql::{Engine, Part, Statement, Store, cell, only_row, serialize_writes, texts},
+    sql::{Engine, Part, Statement, Store, cell, names, only_row, serialize_writes, texts},
 };
 use crate::{
     domain::{
@@ -22,13 +23,14 @@ use crate::{
         time::Time,
     },
     flow::{
+        archive::{Page, PageOf},
         back_office::registry::{Channel, Linked, Registry, Token, Tokens},
         ledger::Error,
         poll, repair, restored,
     },
 };
 
-/// Most channels and most tokens that are listed.
+/// Most channels that are listed.
 const ROWS_MAX: i64 = 10_000;
 
 /// What is due further ahead than anybody sets it was set before the store's clock was set back, and is due now. Of two who
@@ -38,6 +40,8 @@ const APART_MS: i64 = 60_000;
 const CHANNELS: &str = "select c.name, c.title, c.provider, c.instance, c.api_url, c.sealed, c.settings, c.state, \
     c.braked_at, c.braked_sends, c.braked_best, c.brake_released_at, \
     c.managed_by_environment, c.created_at, c.updated_at from channels c";
+
+const TOKENS_LIST: &str = "tokens";
 
 const TOKENS: &str =
     "select t.id, t.name, t.role, t.channels, t.agent, t.expires_at, t.created_at from tokens t";
@@ -270,10 +274,29 @@ impl<S: Store> Tokens for S {
         self.write(statement).await.map(drop)
     }
 
-    async fn tokens(&self) -> Result<Vec<Token>, Error> {
+    async fn tokens(&self, within: Option<&[String]>, page: &PageOf) -> Result<Page<Token>, Error> {
+        let after = cursor::read::<Uuid>(TOKENS_LIST, page)?;
         let mut statement = Statement::new(TOKENS);
-        statement.push(" order by t.created_at desc, t.id desc limit ").bind(ROWS_MAX);
-        self.rows(statement).await?.iter().map(token).collect()
+        statement.push(" where true");
+        if let Some(channels) = within {
+            // Null is for all channels, and a list without any is for the admins of all to see to.
+            statement.push(" and t.channels <> '[]' and not exists (select 1 from ");
+            names(&mut statement, S::ENGINE, "t.channels");
+            statement.push(" where not (n.name").one_of(S::ENGINE, channels.to_vec()).push("))");
+        }
+        if let Some((created_at, id)) = after {
+            statement.push(" and (t.created_at < ").bind(created_at);
+            statement.push(" or (t.created_at = ").bind(created_at).push(" and t.id < ").bind(id).push("))");
+        }
+        statement.push(" order by t.created_at desc, t.id desc limit ").bind(cursor::rows_asked(page));
+        let tokens: Result<Vec<Token>, Error> = self.rows(statement).await?.iter().map(token).collect();
+        Ok(cursor::cut(tokens?, page, |it| cursor::write(TOKENS_LIST, it.created_at.0, it.id)))
+    }
+
+    async fn token_of(&self, id: Uuid) -> Result<Option<Token>, Error> {
+        let mut statement = Statement::new(TOKENS);
+        statement.push(" where t.id = ").bind(id);
+        self.row(statement).await?.as_ref().map(token).transpose()
     }
 
     async fn token(&self, hash: &str) -> Result<Option<Token>, Error> {

@@ -43,6 +43,7 @@ on_both_stores!(
     what_was_claimed_before_the_clock_was_set_back_holds_nobody_up,
     an_instance_that_starts_over_and_over_does_not_put_off_the_look,
     tokens_are_found_by_their_hash_until_they_are_revoked,
+    tokens_are_narrowed_before_a_page_of_them_is_cut,
     two_ids_of_one_person_share_a_conversation,
 );
 
@@ -301,12 +302,57 @@ async fn tokens_are_found_by_their_hash_until_they_are_revoked<S: TestStore>(sto
     store.add_token(&newer, "bb").await.expect("writes");
     let again = store.add_token(&token("again", 2), "aa").await;
     assert!(matches!(again, Err(Error::Refused(_))), "a hash stands for one token: {again:?}");
-    assert_eq!(store.tokens().await.expect("reads"), [newer.clone(), older.clone()]);
+    assert_eq!(store.all_tokens().await.expect("reads"), [newer.clone(), older.clone()]);
+    assert_eq!(store.token_of(older.id).await.expect("reads"), Some(older.clone()));
     assert_eq!(store.token("aa").await.expect("reads"), Some(older.clone()));
     assert_eq!(store.token("bb").await.expect("reads"), Some(newer));
     assert!(store.revoke_token(older.id).await.expect("writes"));
     assert!(!store.revoke_token(older.id).await.expect("writes"), "gone");
     assert_eq!(store.token("aa").await.expect("reads"), None);
+    assert_eq!(store.token_of(older.id).await.expect("reads"), None);
+}
+
+async fn tokens_are_narrowed_before_a_page_of_them_is_cut<S: TestStore>(store: &S) {
+    let token = |n: i64, channels: Option<&[&str]>| Token {
+        id: Uuid::now_v7(),
+        name: n.to_string(),
+        role: Role::Read,
+        channels: channels.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
+        agent: None,
+        expires_at: None,
+        created_at: NOW.plus_ms(n / 2),
+    };
+    let (shop, both, all, none) =
+        (Some(&["shop"][..]), Some(&["shop", "other"][..]), None::<&[&str]>, Some(&[][..]));
+    let tokens: Vec<Token> = [shop, both, shop, all, none, both, all, all]
+        .into_iter()
+        .zip(0..)
+        .map(|(channels, n)| token(n, channels))
+        .collect();
+    for token in &tokens {
+        store.add_token(token, &token.name).await.expect("writes");
+    }
+    let names = async |within: Option<&[&str]>| {
+        let within: Option<Vec<String>> =
+            within.map(|names| names.iter().map(|it| (*it).to_owned()).collect());
+        let (mut names, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = PageOf { limit: 2, cursor };
+            let found = store.tokens(within.as_deref(), &page).await.expect("a page");
+            names.extend(found.items.into_iter().map(|token| token.name));
+            assert!(names.len() <= 8, "the next page begins behind the one before: {names:?}");
+            cursor = found.next;
+            if cursor.is_none() {
+                break names.concat();
+            }
+        }
+    };
+    assert_eq!(names(None).await, "76543210");
+    assert_eq!(names(Some(&["shop"])).await, "20");
+    assert_eq!(names(Some(&["other", "shop"])).await, "5210");
+    assert_eq!(names(Some(&[])).await, "");
+    let nonsense = PageOf { limit: 2, cursor: Some("x".to_owned()) };
+    assert!(matches!(store.tokens(None, &nonsense).await, Err(Error::NotACursor)));
 }
 
 #[tokio::test]

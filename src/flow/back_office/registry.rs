@@ -14,7 +14,10 @@ use crate::{
         time::Time,
         words::words,
     },
-    flow::ledger::Error,
+    flow::{
+        archive::{Page, PageOf},
+        ledger::Error,
+    },
 };
 
 words! {
@@ -218,8 +221,24 @@ pub trait Tokens: Send + Sync {
     /// A new token by its hash (hex of SHA-256).
     async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error>;
 
-    /// All tokens, newest first.
-    async fn tokens(&self) -> Result<Vec<Token>, Error>;
+    /// Tokens, newest first: those that see some of these channels and no other; None: all.
+    async fn tokens(&self, within: Option<&[String]>, page: &PageOf) -> Result<Page<Token>, Error>;
+
+    /// Every token there is, newest first: for whoever stands at the machine.
+    async fn all_tokens(&self) -> Result<Vec<Token>, Error> {
+        let (mut all, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = self.tokens(None, &PageOf { limit: 200, cursor }).await?;
+            all.extend(page.items);
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// The one of that id.
+    async fn token_of(&self, id: Uuid) -> Result<Option<Token>, Error>;
 
     /// The token with that hash.
     async fn token(&self, hash: &str) -> Result<Option<Token>, Error>;

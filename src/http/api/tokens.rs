@@ -1,13 +1,11 @@
 //! Tokens of the API. Only their hashes are kept; a token is shown once.
 
-use std::cmp::Reverse;
-
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Answered, page_of};
+use super::{Answered, listed};
 use crate::{
     flow::back_office::{audit::Deed, people, registry},
     http::{
@@ -32,8 +30,7 @@ const CHANNELS_MAX: usize = 1_000;
     responses((status = 200, body = List<Token>)))]
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichPage>) -> Answered {
     let page = query.0.page()?;
-    let all = seen(&doors, &caller).await?;
-    let page = page_of(all, &page, |token| Reverse((token.created_at.0, token.id)))?;
+    let page = listed(doors.tokens.tokens(caller.channels.as_deref(), &page).await)?;
     Ok(Answer::ok(&List::of(page, Token::from)))
 }
 
@@ -41,9 +38,7 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichP
 #[utoipa::path(get, path = "/api/v1/tokens/{id}", tag = "Installation", params(("id" = Id, Path,)),
     responses((status = 200, body = Token)))]
 pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
-    let all = seen(&doors, &caller).await?;
-    let token = all.into_iter().find(|token| token.id == id.0).ok_or_else(Problem::not_found)?;
-    Ok(Answer::ok(&Token::from(token)))
+    Ok(Answer::ok(&Token::from(seen(&doors, &caller, id.0).await?)))
 }
 
 /// A token to make.
@@ -149,8 +144,8 @@ pub(super) async fn named(
 #[utoipa::path(delete, path = "/api/v1/tokens/{id}", tag = "Installation", params(("id" = Id, Path,)),
     responses((status = 204)))]
 pub(crate) async fn revoke(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
-    let is_there = seen(&doors, &caller).await?.iter().any(|token| token.id == id.0);
-    if !is_there || !doors.tokens.revoke_token(id.0).await? {
+    seen(&doors, &caller, id.0).await?;
+    if !doors.tokens.revoke_token(id.0).await? {
         return Err(Problem::not_found());
     }
     doors.auth.forget();
@@ -159,11 +154,10 @@ pub(crate) async fn revoke(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
     Ok(Answer::empty())
 }
 
-/// Tokens that see no more than the caller.
-async fn seen(doors: &Doors, caller: &Caller) -> Result<Vec<registry::Token>, Problem> {
-    let mut tokens = doors.tokens.tokens().await?;
-    tokens.retain(|token| caller.sees_all_of(token.channels.as_deref()));
-    Ok(tokens)
+/// The token, if it sees no more than the caller.
+async fn seen(doors: &Doors, caller: &Caller, id: Uuid) -> Result<registry::Token, Problem> {
+    let found = doors.tokens.token_of(id).await?;
+    found.filter(|token| caller.sees_all_of(token.channels.as_deref())).ok_or_else(Problem::not_found)
 }
 
 /// Nobody can guess it.

@@ -226,7 +226,12 @@ async fn registry<S: Store>(store: &S) -> Result<(), Error> {
     store.claim_look_up("shop", NOW, 1_000).await?;
     store.remove_channel("shop").await?;
     store.add_token(&token, "hash").await?;
-    store.tokens().await?;
+    for channels in [None, Some(["shop".to_owned()].as_slice())] {
+        store.tokens(channels, &first(5)).await?;
+        let behind = cursor::write("tokens", NOW.0, token.id);
+        store.tokens(channels, &PageOf { limit: 5, cursor: Some(behind) }).await?;
+    }
+    store.token_of(token.id).await?;
     store.token("hash").await?;
     store.revoke_token(token.id).await?;
     store.forget_requests(NOW).await?;

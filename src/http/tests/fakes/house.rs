@@ -20,6 +20,7 @@ use crate::{
         turn::DeadLetter,
     },
     flow::{
+        archive::{Page, PageOf},
         back_office::{
             registry::{Channel, Linked, Registry, Token, Tokens},
             vault::Vault,
@@ -163,8 +164,26 @@ impl Tokens for House {
         Ok(())
     }
 
-    async fn tokens(&self) -> Result<Vec<Token>, Error> {
-        Ok(self.tokens.lock().unwrap().iter().map(|(token, _)| token.clone()).collect())
+    async fn tokens(&self, within: Option<&[String]>, page: &PageOf) -> Result<Page<Token>, Error> {
+        if page.cursor.is_some() {
+            return Err(Error::NotACursor);
+        }
+        let is_within = |token: &Token| match (within, &token.channels) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(seen), Some(channels)) => {
+                !channels.is_empty() && channels.iter().all(|it| seen.contains(it))
+            }
+        };
+        let all = self.tokens.lock().unwrap();
+        let mut items: Vec<Token> = all.iter().map(|(token, _)| token.clone()).filter(is_within).collect();
+        items.sort_by_key(|token| std::cmp::Reverse((token.created_at, token.id)));
+        Ok(Page { items, next: None })
+    }
+
+    async fn token_of(&self, id: Uuid) -> Result<Option<Token>, Error> {
+        let all = self.tokens.lock().unwrap();
+        Ok(all.iter().find(|(token, _)| token.id == id).map(|(token, _)| token.clone()))
     }
 
     async fn token(&self, hash: &str) -> Result<Option<Token>, Error> {
