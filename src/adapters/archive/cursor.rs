@@ -1,6 +1,6 @@
 //! Cursors: where a page ended, as text that says nothing to others and is refused unless it was made here.
 
-use std::fmt::Display;
+use std::{fmt::Display, str::FromStr};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
@@ -12,8 +12,8 @@ use crate::flow::{
 /// Most rows of a page.
 const ROWS_MAX: usize = 200;
 
-/// Longest cursor looked at: real ones have fewer than a hundred characters.
-const CURSOR_MAX: usize = 256;
+/// Longest cursor looked at: real ones have fewer than a hundred characters, and those with a word a few hundred.
+const CURSOR_MAX: usize = 1_024;
 
 /// Number of rows, from 1 to 200.
 pub(in crate::adapters) fn rows(page: &PageOf) -> usize {
@@ -31,15 +31,24 @@ pub(in crate::adapters) fn write(list: &str, key: impl Display, id: impl Display
 }
 
 /// Reads the cursor of the page asked for, if it has one. Refuses one of another list.
-pub(in crate::adapters) fn read<Id: std::str::FromStr>(
+pub(in crate::adapters) fn read<Id: FromStr>(list: &str, page: &PageOf) -> Result<Option<(i64, Id)>, Error> {
+    read_by(list, page)
+}
+
+/// The same of a list that is sorted by a word, in which there is no white space.
+pub(in crate::adapters) fn read_words<Id: FromStr>(
     list: &str,
     page: &PageOf,
-) -> Result<Option<(i64, Id)>, Error> {
+) -> Result<Option<(String, Id)>, Error> {
+    read_by(list, page)
+}
+
+fn read_by<Key: FromStr, Id: FromStr>(list: &str, page: &PageOf) -> Result<Option<(Key, Id)>, Error> {
     let Some(cursor) = &page.cursor else { return Ok(None) };
     decode(list, cursor).map(Some).ok_or(Error::NotACursor)
 }
 
-fn decode<Id: std::str::FromStr>(list: &str, cursor: &str) -> Option<(i64, Id)> {
+fn decode<Key: FromStr, Id: FromStr>(list: &str, cursor: &str) -> Option<(Key, Id)> {
     if cursor.len() > CURSOR_MAX {
         return None;
     }

@@ -10,8 +10,9 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
+    archive::cursor,
     purge,
-    sql::{Statement, Store, decode},
+    sql::{Part, Statement, Store, decode, names, serialize_writes},
 };
 use crate::{
     domain::{
@@ -19,13 +20,19 @@ use crate::{
         label::{Label, fold},
     },
     flow::{
-        back_office::labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
+        archive::{Page, PageOf},
+        back_office::labels_and_replies::{
+            AddOutcome, ChangeOutcome, LABELS_KEPT_MAX, LabelChange, LabelsAndReplies, REPLIES_MAX,
+            ReplyChange, ReplyFilter,
+        },
         ledger::Error,
     },
 };
 
-/// Most rows that are listed.
+/// Most labels that are listed. There were no limits to them once.
 const ROWS_MAX: i64 = 10_000;
+
+const REPLIES: &str = "canned-replies";
 
 #[async_trait]
 impl<S: Store> LabelsAndReplies for S {
@@ -35,18 +42,24 @@ impl<S: Store> LabelsAndReplies for S {
         self.rows(statement).await?.iter().map(decode).collect()
     }
 
-    async fn add_label(&self, label: &Label) -> Result<bool, Error> {
+    async fn add_label(&self, label: &Label) -> Result<AddOutcome, Error> {
         let statement = Statement::new(
             "insert into labels (id, name, folded, colour, description, created_at) \
-             values ($1, $2, $3, $4, $5, $6) on conflict (folded) do nothing",
+             select $1, $2, $3, $4, $5, $6 where (select count(*) from labels) < $7 \
+             on conflict (folded) do nothing",
         )
         .with(label.id)
         .with(label.name.as_str())
         .with(fold(&label.name))
         .with(label.colour.clone())
         .with(label.description.clone())
-        .with(label.created_at);
-        Ok(self.write(statement).await? > 0)
+        .with(label.created_at)
+        .with(LABELS_KEPT_MAX);
+        if self.write_together(vec![serialize_writes(), Part::Must(statement)]).await? {
+            return Ok(AddOutcome::Kept);
+        }
+        let other = Statement::new("select 1 from labels l where l.folded = $1").with(fold(&label.name));
+        Ok(if self.row(other).await?.is_some() { AddOutcome::Taken } else { AddOutcome::TooMany })
     }
 
     async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<ChangeOutcome, Error> {
@@ -75,17 +88,52 @@ impl<S: Store> LabelsAndReplies for S {
         Ok(self.write(Statement::new("delete from labels where id = $1").with(id)).await? > 0)
     }
 
-    async fn canned_replies(&self) -> Result<Vec<CannedReply>, Error> {
+    async fn canned_replies(&self, filter: &ReplyFilter, page: &PageOf) -> Result<Page<CannedReply>, Error> {
+        let after = cursor::read_words::<Uuid>(REPLIES, page)?;
         let mut statement = Statement::new("select ");
-        statement.columns::<CannedReply>("r").push(" from canned_replies r order by r.folded, r.id limit ");
-        statement.bind(ROWS_MAX);
-        self.rows(statement).await?.iter().map(decode).collect()
+        statement.columns::<CannedReply>("r").push(" from canned_replies r where (r.owner = ");
+        statement.bind(filter.owner.map(|agent| agent.to_string())).push(" or (r.owner is null");
+        if let Some(channels) = &filter.channels {
+            // One that has no channel left is there for those who see them all.
+            statement.push(" and (r.channels is null or exists (select 1 from ");
+            names(&mut statement, S::ENGINE, "r.channels");
+            statement.push(" where n.name").one_of(S::ENGINE, channels.clone()).push("))");
+        }
+        statement.push("))");
+        if let Some((folded, id)) = after {
+            statement.push(" and (r.folded > ").bind(folded.as_str());
+            statement.push(" or (r.folded = ").bind(folded).push(" and r.id > ").bind(id).push("))");
+        }
+        statement.push(" order by r.folded, r.id limit ").bind(cursor::rows_asked(page));
+        let replies: Result<Vec<CannedReply>, Error> =
+            self.rows(statement).await?.iter().map(decode).collect();
+        Ok(cursor::cut(replies?, page, |reply| cursor::write(REPLIES, fold(&reply.shortcut), reply.id)))
     }
 
-    async fn add_canned_reply(&self, reply: &CannedReply) -> Result<bool, Error> {
+    async fn canned_reply(&self, id: Uuid) -> Result<Option<CannedReply>, Error> {
+        let mut statement = Statement::new("select ");
+        statement.columns::<CannedReply>("r").push(" from canned_replies r where r.id = ").bind(id);
+        self.row(statement).await?.as_ref().map(decode).transpose()
+    }
+
+    async fn canned_reply_called(
+        &self,
+        owner: Option<Uuid>,
+        shortcut: &str,
+    ) -> Result<Option<CannedReply>, Error> {
+        let mut statement = Statement::new("select ");
+        statement.columns::<CannedReply>("r").push(" from canned_replies r where coalesce(r.owner, '') = ");
+        statement.bind(owner.map(|agent| agent.to_string()).unwrap_or_default());
+        statement.push(" and r.folded = ").bind(fold(shortcut));
+        self.row(statement).await?.as_ref().map(decode).transpose()
+    }
+
+    async fn add_canned_reply(&self, reply: &CannedReply) -> Result<AddOutcome, Error> {
         let statement = Statement::new(
             "insert into canned_replies (id, shortcut, folded, text, channels, owner, created_at) \
-             values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing",
+             select $1, $2, $3, $4, $5, $6, $7 where \
+             (select count(*) from canned_replies o where coalesce(o.owner, '') = coalesce($6, '')) < $8 \
+             on conflict do nothing",
         );
         let statement = statement
             .with(reply.id)
@@ -94,8 +142,13 @@ impl<S: Store> LabelsAndReplies for S {
             .with(reply.text.as_str())
             .with(reply.channels.as_ref())
             .with(reply.owner.map(|agent| agent.to_string()))
-            .with(reply.created_at);
-        Ok(self.write(statement).await? > 0)
+            .with(reply.created_at)
+            .with(REPLIES_MAX);
+        if self.write_together(vec![serialize_writes(), Part::Must(statement)]).await? {
+            return Ok(AddOutcome::Kept);
+        }
+        let other = self.canned_reply_called(reply.owner, &reply.shortcut).await?;
+        Ok(if other.is_some() { AddOutcome::Taken } else { AddOutcome::TooMany })
     }
 
     async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<ChangeOutcome, Error> {

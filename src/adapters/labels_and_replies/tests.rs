@@ -11,8 +11,11 @@ use crate::{
     },
     flow::{
         archive::{Archive, ConversationFilter, PageOf},
-        back_office::labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
-        ledger::{Key, Need, change},
+        back_office::labels_and_replies::{
+            AddOutcome, ChangeOutcome, LABELS_KEPT_MAX, LabelChange, LabelsAndReplies, REPLIES_MAX,
+            ReplyChange, ReplyFilter,
+        },
+        ledger::{Error, Key, Need, change},
     },
 };
 
@@ -20,10 +23,12 @@ on_both_stores!(
     a_label_is_kept_renamed_and_removed,
     a_name_is_taken_in_either_case,
     of_two_that_take_a_name_at_once_one_is_told_so,
+    no_label_is_added_that_a_list_of_them_would_leave_out,
     conversations_carry_labels_by_whatever_name_they_have,
     a_label_that_is_gone_is_not_put_on,
     a_shortcut_is_taken_once_by_each_owner,
     canned_replies_are_kept_changed_and_removed,
+    what_one_agent_keeps_pushes_nothing_of_anothers_out_of_sight,
 );
 
 fn label(name: &str) -> Label {
@@ -44,7 +49,9 @@ fn reply(shortcut: &str, owner: Option<Uuid>) -> CannedReply {
 
 async fn a_label_is_kept_renamed_and_removed<S: TestStore>(store: &S) {
     let (vip, angry) = (label("VIP"), label("angry"));
-    assert!(store.add_label(&vip).await.expect("writes") && store.add_label(&angry).await.expect("writes"));
+    for label in [&vip, &angry] {
+        assert_eq!(store.add_label(label).await.expect("writes"), AddOutcome::Kept);
+    }
     assert_eq!(store.labels().await.expect("reads"), [angry.clone(), vip.clone()], "by name, case aside");
     let about = |words: &str| LabelChange { description: Some(Some(words.to_owned())), ..Default::default() };
     assert_eq!(store.change_label(angry.id, &about("soon")).await.expect("writes"), ChangeOutcome::Kept);
@@ -73,9 +80,12 @@ async fn a_label_is_kept_renamed_and_removed<S: TestStore>(store: &S) {
 
 async fn a_name_is_taken_in_either_case<S: TestStore>(store: &S) {
     let (vip, trouble) = (label("VIP"), label("Ärger"));
-    assert!(store.add_label(&vip).await.expect("writes") && store.add_label(&trouble).await.expect("writes"));
-    assert!(!store.add_label(&label("vip")).await.expect("writes"));
-    assert!(!store.add_label(&label("ÄRGER")).await.expect("writes"));
+    for label in [&vip, &trouble] {
+        assert_eq!(store.add_label(label).await.expect("writes"), AddOutcome::Kept);
+    }
+    for name in ["vip", "ÄRGER"] {
+        assert_eq!(store.add_label(&label(name)).await.expect("writes"), AddOutcome::Taken, "{name}");
+    }
     let called = |name: &str| LabelChange { name: Some(name.to_owned()), ..LabelChange::default() };
     assert_eq!(store.change_label(trouble.id, &called("vIP")).await.expect("writes"), ChangeOutcome::Taken);
     let louder = store.change_label(vip.id, &called("vip")).await.expect("writes");
@@ -93,6 +103,18 @@ async fn of_two_that_take_a_name_at_once_one_is_told_so<S: TestStore>(store: &S)
     let mut both = [one.expect("writes"), other.expect("writes")];
     both.sort_by_key(|outcome| *outcome == ChangeOutcome::Taken);
     assert_eq!(both, [ChangeOutcome::Kept, ChangeOutcome::Taken]);
+}
+
+async fn no_label_is_added_that_a_list_of_them_would_leave_out<S: TestStore>(store: &S) {
+    for n in 0..LABELS_KEPT_MAX {
+        assert_eq!(store.add_label(&label(&n.to_string())).await.expect("writes"), AddOutcome::Kept);
+    }
+    assert_eq!(store.add_label(&label("one more")).await.expect("writes"), AddOutcome::TooMany);
+    assert_eq!(store.add_label(&label("7")).await.expect("writes"), AddOutcome::Taken);
+    let all = store.labels().await.expect("reads");
+    assert_eq!(all.len(), LABELS_KEPT_MAX);
+    store.remove_label(all[0].id).await.expect("writes");
+    assert_eq!(store.add_label(&label("one more")).await.expect("writes"), AddOutcome::Kept);
 }
 
 /// Labels of a conversation, as a list shows them.
@@ -163,11 +185,14 @@ async fn a_label_that_is_gone_is_not_put_on<S: TestStore>(store: &S) {
 async fn a_shortcut_is_taken_once_by_each_owner<S: TestStore>(store: &S) {
     let (ana, ben) = (Uuid::now_v7(), Uuid::now_v7());
     for owner in [None, Some(ana), Some(ben)] {
-        assert!(store.add_canned_reply(&reply("hours", owner)).await.expect("writes"), "{owner:?}");
-        assert!(!store.add_canned_reply(&reply("Hours", owner)).await.expect("writes"), "{owner:?}");
+        assert_eq!(added(store, &reply("hours", owner)).await, AddOutcome::Kept, "{owner:?}");
+        assert_eq!(added(store, &reply("Hours", owner)).await, AddOutcome::Taken, "{owner:?}");
+        let called = store.canned_reply_called(owner, "HOURS").await.expect("reads").expect("is there");
+        assert_eq!((called.owner, called.shortcut.as_str()), (owner, "hours"));
     }
+    assert_eq!(store.canned_reply_called(Some(ana), "address").await.expect("reads"), None);
     let other = reply("address", Some(ana));
-    assert!(store.add_canned_reply(&other).await.expect("writes"));
+    assert_eq!(added(store, &other).await, AddOutcome::Kept);
     let found_by = |shortcut: &str| ReplyChange { shortcut: Some(shortcut.to_owned()), ..Default::default() };
     assert_eq!(
         store.change_canned_reply(other.id, &found_by("HOURS")).await.expect("writes"),
@@ -182,19 +207,74 @@ async fn a_shortcut_is_taken_once_by_each_owner<S: TestStore>(store: &S) {
 async fn canned_replies_are_kept_changed_and_removed<S: TestStore>(store: &S) {
     let (hours, address) = (reply("hours", None), reply("Address", Some(Uuid::now_v7())));
     for reply in [&hours, &address] {
-        assert!(store.add_canned_reply(reply).await.expect("writes"));
+        assert_eq!(added(store, reply).await, AddOutcome::Kept);
     }
-    assert_eq!(store.canned_replies().await.expect("reads"), [address.clone(), hours.clone()]);
+    let own = ReplyFilter { owner: address.owner, channels: None };
+    assert_eq!(listed(store, &own).await, [address.clone(), hours.clone()]);
+    assert_eq!(store.canned_reply(address.id).await.expect("reads"), Some(address.clone()));
     let later = CannedReply { text: "At ten.".to_owned(), channels: None, ..hours.clone() };
     // Each writes what they were given, and nothing that the other has changed.
     let change = ReplyChange { text: Some("At ten.".to_owned()), ..ReplyChange::default() };
     assert_eq!(store.change_canned_reply(hours.id, &change).await.expect("writes"), ChangeOutcome::Kept);
     let first = CannedReply { text: "At ten.".to_owned(), ..hours.clone() };
-    assert!(store.canned_replies().await.expect("reads").contains(&first), "for the same channels");
+    assert_eq!(store.canned_reply(hours.id).await.expect("reads"), Some(first), "for the same channels");
     let change = ReplyChange { channels: Some(None), ..ReplyChange::default() };
     assert_eq!(store.change_canned_reply(hours.id, &change).await.expect("writes"), ChangeOutcome::Kept);
     assert!(store.remove_canned_reply(address.id).await.expect("writes"));
     assert!(!store.remove_canned_reply(address.id).await.expect("writes"));
     assert_eq!(store.change_canned_reply(address.id, &change).await.expect("writes"), ChangeOutcome::Gone);
-    assert_eq!(store.canned_replies().await.expect("reads"), [later]);
+    assert_eq!(store.canned_reply(address.id).await.expect("reads"), None);
+    assert_eq!(listed(store, &own).await, [later]);
+}
+
+async fn what_one_agent_keeps_pushes_nothing_of_anothers_out_of_sight<S: TestStore>(store: &S) {
+    let (ana, ben) = (Uuid::now_v7(), Uuid::now_v7());
+    for n in 0..REPLIES_MAX {
+        assert_eq!(added(store, &reply(&format!("a{n:03}"), Some(ana))).await, AddOutcome::Kept);
+    }
+    assert_eq!(added(store, &reply("one-more", Some(ana))).await, AddOutcome::TooMany);
+    assert_eq!(
+        added(store, &reply("A499", Some(ana))).await,
+        AddOutcome::Taken,
+        "that it is there helps more"
+    );
+    let (own, shared) = (reply("zebra", Some(ben)), reply("Über", None));
+    for reply in [&own, &shared] {
+        assert_eq!(added(store, reply).await, AddOutcome::Kept);
+    }
+    let of_ben = |channels: Option<&[&str]>| ReplyFilter {
+        owner: Some(ben),
+        channels: channels.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
+    };
+    assert_eq!(listed(store, &of_ben(None)).await, [own.clone(), shared.clone()]);
+    assert_eq!(listed(store, &of_ben(Some(&["shop", "far"]))).await, [own.clone(), shared.clone()]);
+    assert_eq!(listed(store, &of_ben(Some(&["other"]))).await, std::slice::from_ref(&own));
+    let all = listed(store, &ReplyFilter { owner: Some(ana), channels: None }).await;
+    assert_eq!((all.len(), all.last()), (REPLIES_MAX + 1, Some(&shared)));
+    assert_eq!(listed(store, &ReplyFilter::default()).await, std::slice::from_ref(&shared));
+    store.remove_canned_reply(all[0].id).await.expect("writes");
+    assert_eq!(added(store, &reply("one-more", Some(ana))).await, AddOutcome::Kept);
+    let none_left = ReplyChange { channels: Some(Some(Vec::new())), ..ReplyChange::default() };
+    store.change_canned_reply(shared.id, &none_left).await.expect("writes");
+    assert_eq!(listed(store, &of_ben(Some(&["shop"]))).await, [own]);
+    let nonsense = PageOf { limit: 2, cursor: Some("x".to_owned()) };
+    assert!(matches!(store.canned_replies(&of_ben(None), &nonsense).await, Err(Error::NotACursor)));
+}
+
+async fn added<S: TestStore>(store: &S, reply: &CannedReply) -> AddOutcome {
+    store.add_canned_reply(reply).await.expect("writes")
+}
+
+/// All that somebody sees, by pages.
+async fn listed<S: TestStore>(store: &S, filter: &ReplyFilter) -> Vec<CannedReply> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = store.canned_replies(filter, &PageOf { limit: 100, cursor }).await.expect("a page");
+        assert!(page.items.len() <= 100);
+        all.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() {
+            return all;
+        }
+    }
 }

@@ -5,7 +5,10 @@ use uuid::Uuid;
 
 use crate::{
     domain::{canned_reply::CannedReply, label::Label},
-    flow::ledger::Error,
+    flow::{
+        archive::{Page, PageOf},
+        ledger::Error,
+    },
 };
 
 /// What became of a change.
@@ -17,6 +20,32 @@ pub enum ChangeOutcome {
     Taken,
     /// There is nothing to change.
     Gone,
+}
+
+/// Most canned replies of one owner, and most shared ones: all of them are looked through for a shortcut.
+pub const REPLIES_MAX: usize = 500;
+
+/// Most labels there are: a name is looked for among all of them, and one behind a limit of the list would be out of reach.
+pub const LABELS_KEPT_MAX: usize = 1_000;
+
+/// What became of a new label, or of a new canned reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddOutcome {
+    /// It is kept.
+    Kept,
+    /// There is one of that name; of that shortcut, with its owner or among those that are shared.
+    Taken,
+    /// There are [`LABELS_KEPT_MAX`], or they have [`REPLIES_MAX`].
+    TooMany,
+}
+
+/// Which canned replies somebody sees.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReplyFilter {
+    /// Their own, besides those that are shared.
+    pub owner: Option<Uuid>,
+    /// Of those that are shared, those of any of these channels; None: all.
+    pub channels: Option<Vec<String>>,
 }
 
 /// What to change of a label. What is left out stays, also what somebody else changes at the same moment.
@@ -77,8 +106,8 @@ pub trait LabelsAndReplies: Send + Sync {
     /// All labels, by name.
     async fn labels(&self) -> Result<Vec<Label>, Error>;
 
-    /// A new label. False if its name is taken.
-    async fn add_label(&self, label: &Label) -> Result<bool, Error>;
+    /// A new label.
+    async fn add_label(&self, label: &Label) -> Result<AddOutcome, Error>;
 
     /// Changes the label of that id: by another name it is called so on every conversation.
     async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<ChangeOutcome, Error>;
@@ -86,11 +115,21 @@ pub trait LabelsAndReplies: Send + Sync {
     /// Removes a label, from every conversation too. False if there is none.
     async fn remove_label(&self, id: Uuid) -> Result<bool, Error>;
 
-    /// Canned replies, the shared ones and those of all agents, by shortcut.
-    async fn canned_replies(&self) -> Result<Vec<CannedReply>, Error>;
+    /// Canned replies that somebody sees, by shortcut.
+    async fn canned_replies(&self, filter: &ReplyFilter, page: &PageOf) -> Result<Page<CannedReply>, Error>;
 
-    /// A new one. False if its owner, or those that are shared, have one with that shortcut.
-    async fn add_canned_reply(&self, reply: &CannedReply) -> Result<bool, Error>;
+    /// One of them, whoever's it is.
+    async fn canned_reply(&self, id: Uuid) -> Result<Option<CannedReply>, Error>;
+
+    /// The one with that shortcut, case aside, of that owner, or of those that are shared.
+    async fn canned_reply_called(
+        &self,
+        owner: Option<Uuid>,
+        shortcut: &str,
+    ) -> Result<Option<CannedReply>, Error>;
+
+    /// A new one.
+    async fn add_canned_reply(&self, reply: &CannedReply) -> Result<AddOutcome, Error>;
 
     /// Changes the one of that id.
     async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<ChangeOutcome, Error>;

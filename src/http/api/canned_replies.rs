@@ -7,17 +7,16 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Answered, page_of, shown, tokens};
+use super::{Answered, listed, shown, tokens};
 use crate::{
     domain::{
         canned_reply::{self, check},
         docket::Entry,
         event::{CHANNELS, EventType, OWNER},
-        label::fold,
     },
     flow::{
         back_office::{
-            labels_and_replies::{ChangeOutcome, ReplyChange},
+            labels_and_replies::{AddOutcome, ChangeOutcome, REPLIES_MAX, ReplyChange, ReplyFilter},
             registry::Role,
         },
         desk::TEXT_MAX,
@@ -41,8 +40,8 @@ const SHORTCUT_MAX: usize = 40;
     responses((status = 200, body = List<CannedReply>)))]
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichPage>) -> Answered {
     let page = query.0.page()?;
-    let all = seen(&doors, &caller).await?;
-    let page = page_of(all, &page, |reply| (fold(&reply.shortcut), reply.id))?;
+    let filter = ReplyFilter { owner: caller.agent, channels: caller.channels.clone() };
+    let page = listed(doors.labels_and_replies.canned_replies(&filter, &page).await)?;
     Ok(Answer::ok(&List::of(page, |reply| within(&caller, reply))))
 }
 
@@ -73,7 +72,7 @@ pub(crate) struct NewCannedReply {
     owner: Option<Option<String>>,
 }
 
-/// Keeps a canned reply. A repeat with the same `Idempotency-Key` answers as the first did.
+/// Keeps a canned reply: at most 500 of an agent's own, and 500 shared ones; one more is 409 `too_many`. A repeat with the same `Idempotency-Key` answers as the first did.
 #[utoipa::path(post, path = "/api/v1/canned-replies", tag = "Canned replies", request_body = NewCannedReply,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = CannedReply)))]
@@ -97,8 +96,14 @@ async fn added(doors: &Doors, caller: &Caller, wanted: NewCannedReply) -> Answer
         owner,
         created_at: (doors.now)(),
     };
-    if !doors.labels_and_replies.add_canned_reply(&reply).await? {
-        return Err(taken(doors, caller, &reply).await);
+    match doors.labels_and_replies.add_canned_reply(&reply).await? {
+        AddOutcome::Kept => {}
+        AddOutcome::Taken => return Err(taken(doors, caller, &reply).await),
+        AddOutcome::TooMany => {
+            let whose = if reply.owner.is_some() { "replies of yours" } else { "shared replies" };
+            let detail = format!("there are {REPLIES_MAX} {whose}, and no more than that");
+            return Err(Problem::conflict("too_many", detail, None));
+        }
     }
     noted(doors, caller, "added", &reply, reply.channels.as_deref()).await;
     let location = format!("/api/v1/canned-replies/{}", reply.id);
@@ -146,8 +151,8 @@ pub(crate) async fn change(
         ChangeOutcome::Gone => return Err(Problem::not_found()),
     }
     // With what somebody else has changed of it meanwhile, if that can be read: it is changed in any case.
-    let all = doors.labels_and_replies.canned_replies().await.unwrap_or_default();
-    let reply = all.into_iter().find(|now| now.id == id.0).unwrap_or(reply);
+    let now = doors.labels_and_replies.canned_reply(id.0).await.ok().flatten();
+    let reply = now.unwrap_or(reply);
     noted(&doors, &caller, "changed", &reply, before.as_deref()).await;
     Ok(Answer::ok(&CannedReply::from(reply)))
 }
@@ -164,23 +169,18 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
     Ok(Answer::empty())
 }
 
-/// Those that are there for the caller.
-async fn seen(doors: &Doors, caller: &Caller) -> Result<Vec<canned_reply::CannedReply>, Problem> {
-    let mut all = doors.labels_and_replies.canned_replies().await?;
-    all.retain(|reply| match reply.owner {
+/// The one of that id, if it is there for the caller: [`ReplyFilter`] finds the same.
+async fn of_id(doors: &Doors, caller: &Caller, id: Uuid) -> Result<canned_reply::CannedReply, Problem> {
+    let is_seen = |reply: &canned_reply::CannedReply| match reply.owner {
         Some(_) => reply.owner == caller.agent,
         // One that has no channel left is there for those who see them all.
         None => {
             let of_theirs = |channels: &Vec<String>| channels.iter().any(|name| caller.sees(name));
             caller.channels.is_none() || reply.channels.as_ref().is_none_or(of_theirs)
         }
-    });
-    Ok(all)
-}
-
-async fn of_id(doors: &Doors, caller: &Caller, id: Uuid) -> Result<canned_reply::CannedReply, Problem> {
-    let found = seen(doors, caller).await?.into_iter().find(|reply| reply.id == id);
-    found.ok_or_else(Problem::not_found)
+    };
+    let found = doors.labels_and_replies.canned_reply(id).await?;
+    found.filter(is_seen).ok_or_else(Problem::not_found)
 }
 
 /// One that the caller may change: their own, or a shared one of channels that an admin sees all of.
@@ -265,18 +265,16 @@ fn text(text: String) -> Result<String, Problem> {
 }
 
 async fn taken(doors: &Doors, caller: &Caller, reply: &canned_reply::CannedReply) -> Problem {
-    let all = match doors.labels_and_replies.canned_replies().await {
-        Ok(all) => all,
+    let found = doors.labels_and_replies.canned_reply_called(reply.owner, &reply.shortcut).await;
+    let other = match found {
+        Ok(other) => other,
         Err(error) => return error.into(),
-    };
-    let is_the_one = |other: &canned_reply::CannedReply| {
-        other.owner == reply.owner && fold(&other.shortcut) == fold(&reply.shortcut)
     };
     // One of channels that they do not see is there all the same, but not shown.
     let is_shown = |other: &canned_reply::CannedReply| {
         other.channels.as_ref().is_none_or(|channels| channels.iter().any(|name| caller.sees(name)))
     };
-    let current = all.into_iter().find(is_the_one).filter(is_shown);
+    let current = other.filter(is_shown);
     let current = current.map(|other| shown(&within(caller, other)));
     Problem::conflict("name_taken", "there is a reply with that shortcut", current)
 }

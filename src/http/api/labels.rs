@@ -14,7 +14,7 @@ use crate::{
         event::EventType,
         label::{self, LABELS_MAX, Labelling, fold},
     },
-    flow::back_office::labels_and_replies::{ChangeOutcome, LabelChange},
+    flow::back_office::labels_and_replies::{AddOutcome, ChangeOutcome, LABELS_KEPT_MAX, LabelChange},
     http::{
         answer::Answer,
         auth::Caller,
@@ -64,7 +64,7 @@ pub(crate) struct NewLabel {
     description: Option<String>,
 }
 
-/// Adds a label: an admin of all channels does. A repeat with the same `Idempotency-Key` answers as the first did.
+/// Adds a label: an admin of all channels does. There are at most 1000; one more is 409 `too_many`. A repeat with the same `Idempotency-Key` answers as the first did.
 #[utoipa::path(post, path = "/api/v1/labels", tag = "Labels", request_body = NewLabel,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = Label)))]
@@ -87,8 +87,13 @@ async fn added(doors: &Doors, caller: &Caller, wanted: NewLabel) -> Answered {
         description: wanted.description.map(description).transpose()?,
         created_at: (doors.now)(),
     };
-    if !doors.labels_and_replies.add_label(&label).await? {
-        return Err(taken(doors, &label.name).await);
+    match doors.labels_and_replies.add_label(&label).await? {
+        AddOutcome::Kept => {}
+        AddOutcome::Taken => return Err(taken(doors, &label.name).await),
+        AddOutcome::TooMany => {
+            let detail = format!("there are {LABELS_KEPT_MAX} labels, and no more than that");
+            return Err(Problem::conflict("too_many", detail, None));
+        }
     }
     noted(doors, caller, "added", &label.name, &label.name).await;
     Ok(Answer::created(path_of(&label.name), &Label::from(label)))

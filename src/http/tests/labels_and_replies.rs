@@ -276,3 +276,22 @@ async fn a_wrong_reply_is_told_by_pointer() {
     assert_eq!(reply.pointer(), "/text");
     assert_eq!(world.get(&path).await.json(), kept);
 }
+
+#[tokio::test]
+async fn one_more_than_an_agent_may_keep_is_refused_and_others_keep_theirs() {
+    let world = World::new();
+    for name in ["ana", "ben"] {
+        world.admit(name, Role::Agent, Some(Uuid::now_v7()), None);
+    }
+    let path = "/api/v1/canned-replies";
+    let keep = async |who: &str, shortcut: String| {
+        world.ask_as(who, "POST", path, Some(json!({ "shortcut": shortcut, "text": "x" }))).await
+    };
+    for n in 0..500 {
+        assert_eq!(keep("ana", format!("a{n}")).await.status, 201);
+    }
+    assert_eq!(keep("ana", "one-more".to_owned()).await.problem(), (409, "too_many".to_owned()));
+    assert_eq!(keep("ana", "A7".to_owned()).await.problem(), (409, "name_taken".to_owned()));
+    assert_eq!(keep("ben", "zebra".to_owned()).await.status, 201);
+    assert_eq!(listed(&world, "ben").await, ["zebra"]);
+}

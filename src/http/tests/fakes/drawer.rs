@@ -10,10 +10,14 @@ use crate::{
         time::Time,
     },
     flow::{
+        archive::{Page, PageOf},
         back_office::{
             audit::{Audit, AuditFilter, Audited},
             idempotency_keys::{IdempotencyKeys, KeyClaim},
-            labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
+            labels_and_replies::{
+                AddOutcome, ChangeOutcome, LABELS_KEPT_MAX, LabelChange, LabelsAndReplies, REPLIES_MAX,
+                ReplyChange, ReplyFilter,
+            },
         },
         desk::Idempotency,
         ledger::Error,
@@ -65,13 +69,16 @@ impl LabelsAndReplies for Drawer {
         Ok(self.labels.lock().unwrap().clone())
     }
 
-    async fn add_label(&self, label: &Label) -> Result<bool, Error> {
+    async fn add_label(&self, label: &Label) -> Result<AddOutcome, Error> {
         let mut all = self.labels.lock().unwrap();
-        let is_free = !all.iter().any(|other| labels_clash(other, label));
-        if is_free {
-            all.push(label.clone());
+        if all.iter().any(|other| labels_clash(other, label)) {
+            return Ok(AddOutcome::Taken);
         }
-        Ok(is_free)
+        if all.len() >= LABELS_KEPT_MAX {
+            return Ok(AddOutcome::TooMany);
+        }
+        all.push(label.clone());
+        Ok(AddOutcome::Kept)
     }
 
     async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<ChangeOutcome, Error> {
@@ -91,17 +98,42 @@ impl LabelsAndReplies for Drawer {
         Ok(all.len() < before)
     }
 
-    async fn canned_replies(&self) -> Result<Vec<CannedReply>, Error> {
-        Ok(self.replies.lock().unwrap().clone())
+    async fn canned_replies(&self, filter: &ReplyFilter, page: &PageOf) -> Result<Page<CannedReply>, Error> {
+        let is_seen = |reply: &CannedReply| match (reply.owner, &filter.channels, &reply.channels) {
+            (Some(_), _, _) => reply.owner == filter.owner,
+            (None, Some(seen), Some(channels)) => channels.iter().any(|name| seen.contains(name)),
+            (None, _, _) => true,
+        };
+        let mut items: Vec<CannedReply> = self.replies.lock().unwrap().clone();
+        items.retain(is_seen);
+        items.sort_by_key(|reply| (fold(&reply.shortcut), reply.id));
+        items.truncate(page.limit);
+        Ok(Page { items, next: None })
     }
 
-    async fn add_canned_reply(&self, reply: &CannedReply) -> Result<bool, Error> {
+    async fn canned_reply(&self, id: Uuid) -> Result<Option<CannedReply>, Error> {
+        Ok(self.replies.lock().unwrap().iter().find(|reply| reply.id == id).cloned())
+    }
+
+    async fn canned_reply_called(
+        &self,
+        owner: Option<Uuid>,
+        shortcut: &str,
+    ) -> Result<Option<CannedReply>, Error> {
+        let is_it = |reply: &&CannedReply| reply.owner == owner && fold(&reply.shortcut) == fold(shortcut);
+        Ok(self.replies.lock().unwrap().iter().find(is_it).cloned())
+    }
+
+    async fn add_canned_reply(&self, reply: &CannedReply) -> Result<AddOutcome, Error> {
         let mut all = self.replies.lock().unwrap();
-        let is_free = !all.iter().any(|other| replies_clash(other, reply));
-        if is_free {
-            all.push(reply.clone());
+        if all.iter().any(|other| replies_clash(other, reply)) {
+            return Ok(AddOutcome::Taken);
         }
-        Ok(is_free)
+        if all.iter().filter(|other| other.owner == reply.owner).count() >= REPLIES_MAX {
+            return Ok(AddOutcome::TooMany);
+        }
+        all.push(reply.clone());
+        Ok(AddOutcome::Kept)
     }
 
     async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<ChangeOutcome, Error> {
