@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, timeout},
 };
 use uuid::Uuid;
 
@@ -89,17 +89,17 @@ impl Rest {
     }
 
     async fn run(mut self, first: Bytes) {
-        let ends_at = Instant::now() + WHOLE;
-        match timeout_at(ends_at, self.pass_on(first)).await {
+        match self.pass_on(first).await {
             // Who has gone meanwhile needs no end.
-            Ok(Ok(true)) => drop(self.out.send_timeout(Piece::End, PATIENCE).await),
-            Ok(Ok(false)) | Err(_) => tracing::debug!("a file was broken off on its way"),
-            Ok(Err(error)) => tracing::warn!(%error, "a file was broken off on its way"),
+            Ok(true) => drop(self.out.send_timeout(Piece::End, PATIENCE).await),
+            Ok(false) => tracing::debug!("a file was broken off on its way"),
+            Err(error) => tracing::warn!(%error, "a file was broken off on its way"),
         }
     }
 
-    /// False: nobody takes it.
+    /// False: nobody takes it, or not in time. No question to the store is broken off.
     async fn pass_on(&mut self, first: Bytes) -> Result<bool, Unfetched> {
+        let ends_at = Instant::now() + WHOLE;
         let mut piece = first;
         loop {
             self.at += piece.len() as u64;
@@ -108,6 +108,9 @@ impl Rest {
             }
             if self.at >= self.end {
                 return Ok(true);
+            }
+            if Instant::now() >= ends_at {
+                return Ok(false);
             }
             piece = self.piece(length(self.at, self.end)).await?;
         }
