@@ -44,7 +44,7 @@ mod openapi;
 
 mod simulator;
 
-use std::{io, path::PathBuf, process::ExitCode, time::Duration};
+use std::{io, path::PathBuf, process::ExitCode, thread::available_parallelism, time::Duration};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -221,7 +221,10 @@ fn start(command: Command, settings: Settings) -> anyhow::Result<ExitCode> {
     }
     // The only fault is that one is installed already, and then it is this one: nothing else installs any.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // Requests come in on threads of their own, one for each core: with as many again for the flow, work is handed from thread
+    // to thread, which costs more than it gains.
+    let threads = available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     let outcome = runtime.block_on(command.run(settings));
     // Whatever has not ended by now had the time for it: nothing keeps the program from ending.
     runtime.shutdown_timeout(LAST_MOMENT);
