@@ -58,13 +58,9 @@ fn places<S: Store>(
     let state = wanted.state.unwrap_or(LetterState::Open);
     conditions.next(statement).push("l.state = ").bind(state.as_str());
     conditions.next(statement).push(IS_OF_SOMEBODY);
-    if let Some(kind) = wanted.kind {
-        conditions.next(statement).push("l.kind = ").bind(kind.as_str());
-    }
+    conditions.given(statement, "l.kind = ", wanted.kind.map(|kind| kind.as_str()));
     conditions.channels(statement, S::ENGINE, "l.channel", wanted.channels.as_deref());
-    if let Some(conversation) = wanted.conversation {
-        conditions.next(statement).push("l.conversation_id = ").bind(conversation);
-    }
+    conditions.given(statement, "l.conversation_id = ", wanted.conversation);
     if let Some((last_at, id)) = after {
         // The first half alone lets the index begin where the page before ended.
         conditions.next(statement).push("l.last_at <= ").bind(last_at);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Answered, listed, shown, tokens};
+use super::{Answered, shown, tokens};
 use crate::{
     domain::{
         canned_reply::{self, check},
@@ -41,7 +41,7 @@ const SHORTCUT_MAX: usize = 40;
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichPage>) -> Answered {
     let page = query.0.page()?;
     let filter = ReplyFilter { owner: caller.agent, channels: caller.channels.clone() };
-    let page = listed(doors.labels_and_replies.canned_replies(&filter, &page).await)?;
+    let page = doors.labels_and_replies.canned_replies(&filter, &page).await?;
     Ok(Answer::ok(&List::of(page, |reply| within(&caller, reply))))
 }
 

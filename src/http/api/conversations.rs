@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::{Answered, key, labels, listed, seen, told};
+use super::{Answered, key, labels, seen, told};
 use crate::{
     domain::{conversation::Status, label::fold},
     flow::{
@@ -136,7 +136,7 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<ListQu
     let Some(filter) = which.filter(&doors, &caller).await? else {
         return Ok(Answer::ok(&List::<Conversation> { items: Vec::new(), next_cursor: None }));
     };
-    let page = listed(doors.archive.conversations(&filter, &page).await)?;
+    let page = doors.archive.conversations(&filter, &page).await?;
     let names = doors.directory.names().await;
     let is_search = filter.words.is_some();
     Ok(Answer::ok(&List::of(page, |mut overview| {

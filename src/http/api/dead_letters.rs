@@ -5,7 +5,7 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::{Answered, listed, shown};
+use super::{Answered, shown};
 use crate::{
     domain::turn,
     flow::{archive::LetterFilter, desk::Refusal},
@@ -48,7 +48,7 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<ListQu
         conversation: which.conversation_id.map(|id| id.0),
         state: which.state.map(|word| word.0),
     };
-    let page = listed(doors.archive.letters(&filter, &page).await)?;
+    let page = doors.archive.letters(&filter, &page).await?;
     Ok(Answer::ok(&List::of(page, DeadLetter::from)))
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Answered, key, listed, messages::beside, seen, shown, told};
+use super::{Answered, key, messages::beside, seen, shown, told};
 use crate::{
     flow::desk::{Approval, Refusal, TEXT_MAX},
     http::{
@@ -29,7 +29,7 @@ pub(crate) async fn list(
 ) -> Answered {
     let page = query.0.page()?;
     seen(&doors, &caller, id.0).await?;
-    let page = listed(doors.archive.drafts(id.0, &page).await)?;
+    let page = doors.archive.drafts(id.0, &page).await?;
     Ok(Answer::ok(&List::of(page, |draft| Draft::of(id.0, draft))))
 }
 

@@ -4,7 +4,7 @@ use actix_web::web::{Data, Path};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{Answered, listed, seen};
+use super::{Answered, seen};
 use crate::{
     domain::event::EventType,
     flow::archive::{EventFilter, Page, PageOf},
@@ -156,7 +156,7 @@ pub(crate) async fn list(
 }
 
 async fn shown(doors: &Doors, view: View, page: &PageOf) -> Answered {
-    let Page { items, next } = listed(doors.archive.events(&view.filter, page).await)?;
+    let Page { items, next } = doors.archive.events(&view.filter, page).await?;
     let items = if view.includes() {
         view.events(&*doors.archive, &doors.directory, &items.iter().collect::<Vec<_>>()).await?
     } else {

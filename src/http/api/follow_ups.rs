@@ -4,7 +4,7 @@ use actix_web::web::{Data, Path};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Answered, key, listed, seen, told};
+use super::{Answered, key, seen, told};
 use crate::{
     flow::{
         agenda::{self, DELAY_MAX_MS},
@@ -128,6 +128,6 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<ListQu
         conversation: which.conversation_id.map(|id| id.0),
         due_before: which.due_before.map(|at| at.0),
     };
-    let page = listed(doors.archive.follow_ups(&filter, &page).await)?;
+    let page = doors.archive.follow_ups(&filter, &page).await?;
     Ok(Answer::ok(&List::of(page, |(conversation, follow_up)| FollowUp::of(conversation, follow_up))))
 }

@@ -126,11 +126,6 @@ async fn as_it_is(doors: &Doors, key: &Key) -> Result<Option<Overview>, Error> {
     Ok(found)
 }
 
-/// A list whose cursor may be none of ours.
-fn listed<T>(page: Result<Page<T>, Error>) -> Result<Page<T>, Problem> {
-    page.map_err(Problem::from)
-}
-
 /// A page of a list that is small enough to be kept whole. The cursor is the place of the last one shown, by which the list is
 /// put in order here, whatever order a database knows: the next page begins behind it, also where that one is gone by then, or is
 /// called otherwise.
@@ -166,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_row_that_cannot_be_read_is_a_fault_of_ours_and_no_wrong_cursor() {
-        let code = |error| listed::<()>(Err(error)).expect_err("no page").code();
+        let code = |error| Problem::from(error).code();
         assert_eq!(code(Error::NotACursor), "invalid");
         assert_eq!(code(Error::Refused("no number".into())), "internal");
         assert_eq!(code(Error::Unavailable("away".into())), "unavailable");

@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Path};
 
-use super::{Answered, listed, seen};
+use super::{Answered, seen};
 use crate::http::{
     answer::Answer,
     auth::Caller,
@@ -23,7 +23,7 @@ pub(crate) async fn list(
 ) -> Answered {
     let page = query.0.page()?;
     seen(&doors, &caller, id.0).await?;
-    let page = listed(doors.archive.turns(id.0, &page).await)?;
+    let page = doors.archive.turns(id.0, &page).await?;
     let used = doors.statistics.used(id.0).await?;
     Ok(Answer::ok(&Turns::of(id.0, page, &used, &doors.prices)))
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Answered, listed, page_of, tokens};
+use super::{Answered, page_of, tokens};
 use crate::{
     domain::{
         docket::Entry,
@@ -253,7 +253,7 @@ pub(crate) async fn deliveries(
 ) -> Answered {
     let page = query.0.page()?;
     seen(&doors, &caller, id.0).await?;
-    let page = listed(doors.endpoints.deliveries(id.0, caller.channels.as_deref(), &page).await)?;
+    let page = doors.endpoints.deliveries(id.0, caller.channels.as_deref(), &page).await?;
     Ok(Answer::ok(&List::of(page, WebhookDelivery::from)))
 }
 

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt as _;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
+use tokio::sync::{AcquireError, Semaphore};
 use uuid::Uuid;
 
 use super::Json;
@@ -99,9 +99,10 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonOrForm<T> {
                 return Err(too_large());
             }
             let share = SHARES.of(caller.await?.key_holder());
-            let slots = async { (share.acquire_owned().await, SLOTS.acquire().await) };
+            let slots = async { Ok((share.acquire_owned().await?, SLOTS.acquire().await?)) };
             let slots = tokio::time::timeout(SLOT_WITHIN, slots).await;
-            let _slots = slots.map_err(|_| Problem::unavailable("too many files arrive at once"))?;
+            let slots = slots.map_err(|_| Problem::unavailable("too many files arrive at once"))?;
+            let _slots = slots.map_err(|_: AcquireError| Problem::internal())?;
             match tokio::time::timeout(FORM_WITHIN, read(form)).await {
                 Ok(form) => form.map(Self::Form),
                 Err(_) => Err(Problem::malformed("the body did not arrive in time")),
