@@ -11,6 +11,7 @@ use crate::{
 on_both_stores!(
     a_takeover_between_two_steps_is_one_of_both,
     a_takeover_waits_for_what_is_being_sent_in_the_other,
+    that_the_later_one_has_ended_is_told_whoever_takes_over_just_then,
     who_is_given_back_before_the_other_is_told_stays_with_the_assistant,
     who_is_erased_meanwhile_is_erased_under_both_ids,
     who_writes_under_another_id_is_chased_under_neither,
@@ -57,6 +58,25 @@ async fn a_takeover_between_two_steps_is_one_of_both(world: &World) {
         assert_eq!((&stays["id"], &stays["mode"]), (&second.conversation().await["id"], &json!("HUMAN")));
         assert_eq!([shown(&first), shown(&second)], [["Hello!"], ["Hello!"]], "the assistant is silent");
     }
+}
+
+async fn that_the_later_one_has_ended_is_told_whoever_takes_over_just_then(world: &World) {
+    let (phone, hidden) = ids(1);
+    let (first, second) = (world.chat(&phone), world.chat(&hidden));
+    begin([&first, &second]).await;
+    // The later one has ended, and the earlier one does not say so yet.
+    let hold = world.process().fuse.holds_step(4);
+    tokio::join!(shows_both(&first, &hidden, "M3", "It is me"), async {
+        hold.reached().await;
+        assert_eq!(first.take_over().await["settled"], true);
+        hold.release();
+    });
+    world.after(60_000).await;
+    let stays = first.conversation().await["id"].clone();
+    let events = world.get("/api/v1/events?type=conversation_updated").await;
+    let events = events["items"].as_array().expect("a list").iter();
+    let told = events.filter(|it| it["action"] == "merged" && it["conversation_id"] == stays).count();
+    assert_eq!(told, 1, "the earlier one says so once");
 }
 
 async fn a_takeover_waits_for_what_is_being_sent_in_the_other(world: &World) {
