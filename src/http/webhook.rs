@@ -123,9 +123,7 @@ async fn take(
     doors: Arc<Doors>,
     payload: Payload,
 ) -> Result<Verdict, Problem> {
-    let is_known = doors.channels.knows(&channel).await;
-    let tokens =
-        doors.channels.webhook_tokens(&channel).filter(|_| is_known).ok_or_else(Problem::not_found)?;
+    let tokens = webhook_tokens(&doors, &channel).await?;
     let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     if !is_right(given.unwrap_or_default(), &tokens) {
         tell_refused(&channel);
@@ -134,6 +132,17 @@ async fn take(
     let body = read::body(request, payload, read::BODY_MAX_BYTES).await?;
     let intake = Arc::clone(&doors.intake);
     doors.run(async move { intake.take(&channel, &body).await }).await?.map_err(not_stored)
+}
+
+/// Those of a channel that is not known yet are looked up on the main runtime: a connection to the store that is opened here
+/// would end with this thread, under whoever uses it then.
+async fn webhook_tokens(doors: &Arc<Doors>, channel: &str) -> Result<Vec<Secret>, Problem> {
+    if let Some(tokens) = doors.channels.webhook_tokens(channel) {
+        return Ok(tokens);
+    }
+    let (channels, name) = (Arc::clone(&doors.channels), channel.to_owned());
+    doors.run(async move { channels.knows(&name).await }).await?;
+    doors.channels.webhook_tokens(channel).ok_or_else(Problem::not_found)
 }
 
 /// Whatever the reason, the provider must send it again.

@@ -115,11 +115,14 @@ fn notifier(parts: &Parts, directory: &Arc<Directory>) -> Notifier {
 pub(super) struct House {
     pub(super) channels: Arc<Channels>,
     pub(super) registry: Arc<dyn Registry>,
+    pub(super) main: Handle,
 }
 
 #[async_trait]
 impl ports::Channels for House {
     async fn knows(&self, channel: &str) -> bool {
+        // A connection that a thread of the server opens ends with it, under whoever uses it then.
+        assert_eq!(Handle::current().id(), self.main.id(), "the store is asked on a thread of the server");
         let rows = self.registry.channels().await.expect("the channels");
         rows.iter().any(|row| row.name == channel)
     }

@@ -80,7 +80,11 @@ impl Parts {
             ledger: Fused::over(fuse, store.ledger(observer)),
             archive: store.places(),
             fetching: Arc::new(Fetching::new(Arc::new(storage), enclosures.clone(), channels.clone())),
-            house: Arc::new(House { channels: channels.clone(), registry: registry.clone() }),
+            house: Arc::new(House {
+                channels: channels.clone(),
+                registry: registry.clone(),
+                main: Handle::current(),
+            }),
             registry,
             enclosures,
             dispatch,
