@@ -117,7 +117,8 @@ impl<S: Store> Statistics for S {
         let _turn = TURNS.turn().await?;
         let mut buckets = Vec::new();
         for part in span.parts() {
-            buckets.extend(of_part(self, part, channels).await?);
+            let counting = Counting { store: self, span: part, channels, buckets: part.empty() };
+            buckets.extend(counting.count().await?);
         }
         Ok(buckets)
     }
@@ -151,79 +152,135 @@ impl<S: Store> Statistics for S {
     }
 }
 
-async fn of_part<S: Store>(store: &S, span: Span, channels: Option<&[String]>) -> Result<Vec<Bucket>, Error> {
-    let mut buckets = span.empty();
-    conversations(store, span, channels, &mut buckets).await?;
-    outcomes(store, span, channels, &mut buckets).await?;
-    turns(store, span, channels, &mut buckets).await?;
-    follow_ups(store, span, channels, &mut buckets).await?;
-    drafts(store, span, channels, &mut buckets).await?;
-    waits::count(store, span, channels, &mut buckets).await?;
-    Ok(buckets)
+/// What is counted of one part: of which channels, into which buckets.
+pub(super) struct Counting<'a, S> {
+    store: &'a S,
+    pub(super) span: Span,
+    channels: Option<&'a [String]>,
+    buckets: Vec<Bucket>,
 }
 
-async fn conversations<S: Store>(
-    store: &S,
-    span: Span,
-    channels: Option<&[String]>,
-    buckets: &mut [Bucket],
-) -> Result<(), Error> {
-    let mut statement = span.statement(
-        "select (m.at - $1) / $3 as bucket, count(distinct m.conversation_id) as found from messages m \
-         where m.at >= $1 and m.at < $2 and m.author = 'contact'",
-    );
-    only::<S>(&mut statement, " and m.channel", channels).push(" group by 1");
-    for row in store.rows(statement).await? {
-        bucket::<S>(buckets, &row)?.conversations = cell(&row, "found")?;
+impl<S: Store> Counting<'_, S> {
+    async fn count(mut self) -> Result<Vec<Bucket>, Error> {
+        self.conversations().await?;
+        self.outcomes().await?;
+        self.turns().await?;
+        self.usage().await?;
+        self.follow_ups().await?;
+        self.drafts().await?;
+        self.draft_edit_distances().await?;
+        waits::count(&mut self).await?;
+        Ok(self.buckets)
     }
-    Ok(())
-}
 
-async fn outcomes<S: Store>(
-    store: &S,
-    span: Span,
-    channels: Option<&[String]>,
-    buckets: &mut [Bucket],
-) -> Result<(), Error> {
-    let mut statement = span.statement(
-        "select (m.at - $1) / $3 as bucket, m.outcome as word, count(*) as found from messages m \
-         where m.at >= $1 and m.at < $2 and m.outcome is not null",
-    );
-    only::<S>(&mut statement, " and m.channel", channels).push(" group by 1, 2");
-    for row in store.rows(statement).await? {
-        bucket::<S>(buckets, &row)?.outcomes.insert(cell(&row, "word")?, found::<S>(&row)?);
+    async fn conversations(&mut self) -> Result<(), Error> {
+        let statement = self.span.statement(
+            "select (m.at - $1) / $3 as bucket, count(distinct m.conversation_id) as found from messages m \
+             where m.at >= $1 and m.at < $2 and m.author = 'contact'",
+        );
+        for row in self.rows(statement, " and m.channel", " group by 1").await? {
+            self.bucket(&row)?.conversations = cell(&row, "found")?;
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-async fn turns<S: Store>(
-    store: &S,
-    span: Span,
-    channels: Option<&[String]>,
-    buckets: &mut [Bucket],
-) -> Result<(), Error> {
-    let mut statement = span.statement(
-        "select (t.ended_at - $1) / $3 as bucket, t.state as word, count(*) as found \
-         from turns t join conversations c on c.id = t.conversation_id where t.ended_at >= $1 and t.ended_at < $2",
-    );
-    only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 2");
-    for row in store.rows(statement).await? {
-        bucket::<S>(buckets, &row)?.turns.insert(cell(&row, "word")?, found::<S>(&row)?);
+    async fn outcomes(&mut self) -> Result<(), Error> {
+        let statement = self.span.statement(
+            "select (m.at - $1) / $3 as bucket, m.outcome as word, count(*) as found from messages m \
+             where m.at >= $1 and m.at < $2 and m.outcome is not null",
+        );
+        let rows = self.rows(statement, " and m.channel", " group by 1, 2").await?;
+        self.put_by_word(rows, |bucket| &mut bucket.outcomes)
     }
-    let mut statement = span.statement(WITHDRAWN_WHOLE);
-    statement.push(
-        " select (t.ended_at - $1) / $3 as bucket, t.model, (t.wasted or w.turn_id is not null) as wasted, \
-         cast(sum(t.input_tokens) as bigint) as input_tokens, cast(sum(t.output_tokens) as bigint) as output_tokens \
-         from turns t join conversations c on c.id = t.conversation_id \
-         left join withdrawn w on w.turn_id = t.id and w.at = t.ended_at \
-         where t.ended_at >= $1 and t.ended_at < $2",
-    );
-    only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 2, 3 order by 1, 2, 3");
-    for row in store.rows(statement).await? {
-        let usage = usage::<S>(&row)?;
-        bucket::<S>(buckets, &row)?.usage.push(usage);
+
+    async fn turns(&mut self) -> Result<(), Error> {
+        let statement = self.span.statement(
+            "select (t.ended_at - $1) / $3 as bucket, t.state as word, count(*) as found \
+             from turns t join conversations c on c.id = t.conversation_id where t.ended_at >= $1 and t.ended_at < $2",
+        );
+        let rows = self.rows(statement, " and c.channel", " group by 1, 2").await?;
+        self.put_by_word(rows, |bucket| &mut bucket.turns)
     }
-    Ok(())
+
+    async fn usage(&mut self) -> Result<(), Error> {
+        let mut statement = self.span.statement(WITHDRAWN_WHOLE);
+        statement.push(
+            " select (t.ended_at - $1) / $3 as bucket, t.model, (t.wasted or w.turn_id is not null) as wasted, \
+             cast(sum(t.input_tokens) as bigint) as input_tokens, cast(sum(t.output_tokens) as bigint) as output_tokens \
+             from turns t join conversations c on c.id = t.conversation_id \
+             left join withdrawn w on w.turn_id = t.id and w.at = t.ended_at \
+             where t.ended_at >= $1 and t.ended_at < $2",
+        );
+        for row in self.rows(statement, " and c.channel", " group by 1, 2, 3 order by 1, 2, 3").await? {
+            let usage = usage::<S>(&row)?;
+            self.bucket(&row)?.usage.push(usage);
+        }
+        Ok(())
+    }
+
+    async fn follow_ups(&mut self) -> Result<(), Error> {
+        let mut statement = self.span.statement(
+            "select (f.due_at - $1) / $3 as bucket, count(*) as found, \
+             case when f.state = 'sent' and m.id is not null then 'withheld' else f.state end as word \
+             from follow_ups f join conversations c on c.id = f.conversation_id ",
+        );
+        statement.push(WITHDRAWN);
+        // Naming every state lets the index on (state, due_at) find the rows.
+        statement.push(
+            " where f.state in ('pending', 'sent', 'cancelled', 'withheld') and f.due_at >= $1 and f.due_at < $2",
+        );
+        let rows = self.rows(statement, " and c.channel", " group by 1, 3").await?;
+        self.put_by_word(rows, |bucket| &mut bucket.follow_ups)
+    }
+
+    async fn drafts(&mut self) -> Result<(), Error> {
+        let statement = self.span.statement(
+            "select (d.created_at - $1) / $3 as bucket, d.state as word, count(*) as found \
+             from drafts d join conversations c on c.id = d.conversation_id \
+             where d.created_at >= $1 and d.created_at < $2",
+        );
+        let rows = self.rows(statement, " and c.channel", " group by 1, 2").await?;
+        self.put_by_word(rows, |bucket| &mut bucket.drafts)
+    }
+
+    async fn draft_edit_distances(&mut self) -> Result<(), Error> {
+        for row in self.rows(self.span.statement(EDITED), " and c.channel", DISTANCES).await? {
+            self.bucket(&row)?.draft_edit_distance = Some((cell(&row, "p50")?, cell(&row, "p90")?));
+        }
+        Ok(())
+    }
+
+    /// Those of a statement of the span, narrowed to the channels where its conditions end.
+    pub(super) async fn rows(
+        &self,
+        mut statement: Statement,
+        and_column: &'static str,
+        rest: &'static str,
+    ) -> Result<Vec<S::Row>, Error> {
+        only::<S>(&mut statement, and_column, self.channels).push(rest);
+        self.store.rows(statement).await
+    }
+
+    /// The one that a row is about.
+    pub(super) fn bucket(&mut self, row: &S::Row) -> Result<&mut Bucket, Error> {
+        let number: i64 = cell(row, "bucket")?;
+        let bucket = usize::try_from(number).ok().and_then(|number| self.buckets.get_mut(number));
+        bucket.ok_or_else(|| {
+            Error::Refused(format!("the database counted a bucket {number} outside the span").into())
+        })
+    }
+
+    fn put_by_word(
+        &mut self,
+        rows: Vec<S::Row>,
+        counts: fn(&mut Bucket) -> &mut Map<String, Value>,
+    ) -> Result<(), Error> {
+        for row in rows {
+            let found: i64 = cell(&row, "found")?;
+            counts(self.bucket(&row)?).insert(cell(&row, "word")?, Value::from(found));
+        }
+        Ok(())
+    }
 }
 
 #[async_trait]
@@ -252,53 +309,6 @@ fn usage<S: Store>(row: &S::Row) -> Result<Usage, Error> {
     })
 }
 
-async fn follow_ups<S: Store>(
-    store: &S,
-    span: Span,
-    channels: Option<&[String]>,
-    buckets: &mut [Bucket],
-) -> Result<(), Error> {
-    let mut statement = span.statement(
-        "select (f.due_at - $1) / $3 as bucket, count(*) as found, \
-         case when f.state = 'sent' and m.id is not null then 'withheld' else f.state end as word \
-         from follow_ups f join conversations c on c.id = f.conversation_id ",
-    );
-    statement.push(WITHDRAWN);
-    // Naming every state lets the index on (state, due_at) find the rows.
-    statement.push(
-        " where f.state in ('pending', 'sent', 'cancelled', 'withheld') and f.due_at >= $1 and f.due_at < $2",
-    );
-    only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 3");
-    for row in store.rows(statement).await? {
-        bucket::<S>(buckets, &row)?.follow_ups.insert(cell(&row, "word")?, found::<S>(&row)?);
-    }
-    Ok(())
-}
-
-async fn drafts<S: Store>(
-    store: &S,
-    span: Span,
-    channels: Option<&[String]>,
-    buckets: &mut [Bucket],
-) -> Result<(), Error> {
-    let mut statement = span.statement(
-        "select (d.created_at - $1) / $3 as bucket, d.state as word, count(*) as found \
-         from drafts d join conversations c on c.id = d.conversation_id \
-         where d.created_at >= $1 and d.created_at < $2",
-    );
-    only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 2");
-    for row in store.rows(statement).await? {
-        bucket::<S>(buckets, &row)?.drafts.insert(cell(&row, "word")?, found::<S>(&row)?);
-    }
-    let mut statement = span.statement(EDITED);
-    only::<S>(&mut statement, " and c.channel", channels).push(DISTANCES);
-    for row in store.rows(statement).await? {
-        let distance = (cell(&row, "p50")?, cell(&row, "p90")?);
-        bucket::<S>(buckets, &row)?.draft_edit_distance = Some(distance);
-    }
-    Ok(())
-}
-
 /// Narrows to channels, if it matters.
 pub(super) fn only<'s, S: Store>(
     statement: &'s mut Statement,
@@ -309,19 +319,6 @@ pub(super) fn only<'s, S: Store>(
         Some(channels) => statement.push(and_column).one_of(S::ENGINE, channels.to_vec()),
         None => statement,
     }
-}
-
-fn found<S: Store>(row: &S::Row) -> Result<Value, Error> {
-    cell::<i64, _>(row, "found").map(Value::from)
-}
-
-/// The one that a row is about.
-pub(super) fn bucket<'b, S: Store>(buckets: &'b mut [Bucket], row: &S::Row) -> Result<&'b mut Bucket, Error> {
-    let number: i64 = cell(row, "bucket")?;
-    let bucket = usize::try_from(number).ok().and_then(|number| buckets.get_mut(number));
-    bucket.ok_or_else(|| {
-        Error::Refused(format!("the database counted a bucket {number} outside the span").into())
-    })
 }
 
 #[cfg(test)]

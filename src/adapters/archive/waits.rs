@@ -1,9 +1,9 @@
 //! How long contacts waited for an answer, in one pass over the messages of a time.
 
-use super::statistics::{Span, bucket, only};
+use super::statistics::Counting;
 use crate::{
     adapters::sql::{Store, cell},
-    flow::{archive::Bucket, ledger::Error},
+    flow::ledger::Error,
 };
 
 /// "Waits for our side": it may start a turn. What nobody is to answer begins no wait and stands before none, or the wait of
@@ -86,18 +86,11 @@ const ANSWERS: &str = concat!(
     from ranked group by bucket, by_people"
 );
 
-/// Puts them into the buckets of that time.
-pub(super) async fn count<S: Store>(
-    store: &S,
-    span: Span,
-    channels: Option<&[String]>,
-    buckets: &mut [Bucket],
-) -> Result<(), Error> {
-    let mut statement = span.statement(SAID);
-    only::<S>(&mut statement, " and m.channel", channels).push(ANSWERS);
-    for row in store.rows(statement).await? {
+/// Puts them into the buckets of that part.
+pub(super) async fn count<S: Store>(counting: &mut Counting<'_, S>) -> Result<(), Error> {
+    for row in counting.rows(counting.span.statement(SAID), " and m.channel", ANSWERS).await? {
         let percentiles = (cell::<i64, _>(&row, "p50")?.max(0), cell::<i64, _>(&row, "p90")?.max(0));
-        let bucket = bucket::<S>(buckets, &row)?;
+        let bucket = counting.bucket(&row)?;
         if cell(&row, "is_by_people")? {
             bucket.human_answer_ms = Some(percentiles);
         } else {
