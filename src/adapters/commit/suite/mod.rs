@@ -6,9 +6,13 @@ mod erase;
 
 mod fast_path;
 
+mod line;
+
 mod merge;
 
 mod newer;
+
+mod one_file;
 
 mod order;
 

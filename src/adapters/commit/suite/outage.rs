@@ -1,28 +1,22 @@
-//! What only one of the two can suffer: a server that goes away, two that start together, a file with an owner.
+//! What only PostgreSQL can suffer: a server that goes away, two that start together, a row that somebody holds.
 
 use std::{
     pin::pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex},
 };
 
 use futures_util::{future::join_all, poll};
 use sqlx::Connection as _;
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
-    net::{TcpSocket, TcpStream},
-    sync::{mpsc, oneshot, watch},
-    task::{JoinHandle, JoinSet},
-};
+use tokio::sync::{mpsc, oneshot};
 
 use super::super::{
     ANSWER, Op,
     writer::{self, WriterContext},
 };
 use super::{
-    NOW, by_key, from_us, opened, push,
+    NOW, by_key,
+    line::Line,
+    opened, push,
     store::{
         Database, Heard, at_a_console, by_its_own_clock, create, create_bare, on_postgres, on_sqlite, remove,
         server, soon,
@@ -30,14 +24,10 @@ use super::{
     sweep,
 };
 use crate::{
-    adapters::{postgres::Postgres, sqlite::Sqlite},
-    domain::{
-        conversation::Lease,
-        docket::Docket,
-        message::{Attempt, DeliveryState},
-    },
+    adapters::postgres::Postgres,
+    domain::docket::Docket,
     flow::{
-        clock::{ManualClock, StoreClock},
+        clock::ManualClock,
         ledger::{Committed, Erased, Error, Key, Need, Observer, Work, change},
     },
 };
@@ -103,105 +93,6 @@ async fn a_server_that_ends_all_connections_and_is_there_costs_nobody_an_answer(
         assert_eq!(store.number("select count(*) from messages").await, 10);
     })
     .await;
-}
-
-/// Stands between the ledger and its server, and can be taken away, or fall silent.
-struct Line {
-    port: u16,
-    /// Keeps the port while nobody listens there.
-    kept: TcpSocket,
-    task: JoinHandle<()>,
-    silences: watch::Sender<usize>,
-    losses: watch::Sender<usize>,
-}
-
-impl Line {
-    fn open() -> Self {
-        Self::again(bound(0))
-    }
-
-    /// On the port that one had before that was cut.
-    fn again(kept: TcpSocket) -> Self {
-        let port = kept.local_addr().expect("bound").port();
-        let listener = bound(port).listen(1_024).expect("nobody listens there");
-        let options = server();
-        let target = (options.get_host().to_owned(), options.get_port());
-        let (silences, silence) = watch::channel(0);
-        let (losses, loss) = watch::channel(0);
-        let is_lost = Arc::new(AtomicBool::new(false));
-        let task = tokio::spawn(async move {
-            let mut calls = JoinSet::new();
-            while let Ok((mut here, _)) = listener.accept().await {
-                let (target, mut silence, before) = (target.clone(), silence.clone(), *silence.borrow());
-                let (mut loss, lost, is_lost) = (loss.clone(), *loss.borrow(), Arc::clone(&is_lost));
-                calls.spawn(async move {
-                    let mut there = TcpStream::connect(target).await.expect("the server answers");
-                    // Ends with either side; which of them, and how, is not the test's concern.
-                    let both = copy_bidirectional(&mut here, &mut there);
-                    let loses = tokio::select! {
-                        _ = both => return,
-                        silent = silence.wait_for(|silences| *silences > before) => silent.is_err(),
-                        loses = loss.wait_for(|losses| *losses > lost) => loses.is_ok(),
-                    };
-                    if loses {
-                        return until_lost(&mut here, &mut there, &is_lost).await;
-                    }
-                    // Open, and nothing comes any more, however long one waits.
-                    std::future::pending::<()>().await;
-                });
-            }
-        });
-        Self { port, kept, task, silences, losses }
-    }
-
-    /// The next answer is lost, and its connection with it. Once.
-    fn loses_an_answer(&self) {
-        self.losses.send_modify(|losses| *losses += 1);
-    }
-
-    /// Nothing comes over the connections that are open now; new ones work.
-    fn falls_silent(&self) {
-        self.silences.send_modify(|silences| *silences += 1);
-    }
-
-    /// From now on nobody listens there, and nobody else can.
-    async fn cut(self) -> TcpSocket {
-        self.task.abort();
-        assert!(self.task.await.is_err_and(|error| error.is_cancelled()), "the line is down");
-        self.kept
-    }
-}
-
-/// A socket on that port, which others of ours may have too.
-fn bound(port: u16) -> TcpSocket {
-    let socket = TcpSocket::new_v4().expect("a socket");
-    socket.set_reuseaddr(true).expect("set");
-    socket.set_reuseport(true).expect("set");
-    socket.bind(([127, 0, 0, 1], port).into()).expect("a free port");
-    socket
-}
-
-/// Passes on what both say, until one of them asks for a step: the first such answer on any connection is lost. Less is asked
-/// to see whether a connection lives.
-async fn until_lost(here: &mut TcpStream, there: &mut TcpStream, is_lost: &AtomicBool) {
-    const STEP: usize = 500;
-    let ((mut asked, mut told), (mut answered, mut asks)) = (here.split(), there.split());
-    let (mut question, mut answer) = (vec![0; 1 << 16], vec![0; 1 << 16]);
-    loop {
-        tokio::select! {
-            Ok(bytes @ 1..) = asked.read(&mut question) => {
-                asks.write_all(&question[..bytes]).await.expect("the server is there");
-                if bytes > STEP && !is_lost.swap(true, Ordering::SeqCst) {
-                    answered.read_exact(&mut answer[..1]).await.expect("it answers");
-                    return;
-                }
-            }
-            Ok(bytes @ 1..) = answered.read(&mut answer) => {
-                told.write_all(&answer[..bytes]).await.expect("the ledger is there");
-            }
-            else => return,
-        }
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -345,20 +236,6 @@ async fn a_step_whose_caller_was_told_that_it_failed_is_not_run() {
             assert_eq!(outcome.await.is_ok(), stored == 1, "nobody waits for the first");
             assert_eq!(store.number("select count(*) from conversations").await, stored);
         }
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_disk_that_was_full_is_written_to_again() {
-    on_sqlite(|store| async move {
-        store.push(1, "a").await.expect("stored");
-        let Database::Sqlite { store: sqlite, .. } = &store.database else { unreachable!("this is SQLite") };
-        let mut transaction = sqlite.writer.begin_with("begin immediate").await.expect("begun");
-        // As SQLite does by itself at some errors of the disk.
-        sqlx::query("rollback").execute(&mut *transaction).await.expect("rolled back");
-        drop(transaction.rollback().await);
-        store.push(1, "b").await.expect("there is room again");
     })
     .await;
 }
@@ -521,71 +398,4 @@ async fn a_begin_that_is_dropped_half_way_does_not_spoil_its_connection() {
         assert_eq!(seen, 20, "whatever was acknowledged is there for others to see");
     })
     .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_start_on_sqlite_ends_every_lease_of_the_life_before() {
-    on_sqlite(|store| async move {
-        let sends = |docket: &mut Docket| {
-            let until = docket.now.plus_ms(60_000);
-            let turn = uuid::Uuid::now_v7();
-            let mut message = from_us("in flight");
-            if let Some(delivery) = message.delivery.as_mut() {
-                delivery.state = DeliveryState::Sending;
-                delivery.attempt = Some(Attempt { id: turn, at: docket.now, lease_until: until });
-            }
-            docket.push(message);
-            (turn, until)
-        };
-        let busy = move |docket: &mut Docket| {
-            let (turn, until) = sends(docket);
-            docket.conversation.lease = Some(Lease { owner: "a".to_owned(), turn, until });
-        };
-        store.change(opened(1), Need::default(), busy).await.expect("stored");
-        store.push(2, "idle").await.expect("stored");
-        store.change(opened(3), Need::default(), sends).await.expect("stored");
-        store.clock.advance_ms(1_000);
-        assert_eq!(sweep(&*store.ledger, Work::Turn, 10).await.expect("a list"), []);
-        let Database::Sqlite { store: sqlite, .. } = &store.database else { unreachable!("this is SQLite") };
-        sqlite.recover().await.expect("recovered");
-        assert_eq!(sweep(&*store.ledger, Work::Turn, 10).await.expect("a list").len(), 1);
-        assert_eq!(sweep(&*store.ledger, Work::Tend, 10).await.expect("a list").len(), 2);
-        for chat in [1, 3] {
-            let docket = store.change(opened(chat), Need::default(), super::look).await.expect("a look");
-            assert!(docket.conversation.live_lease(docket.now).is_none());
-            let attempt = docket.messages()[0].delivery.as_ref().and_then(|delivery| delivery.attempt);
-            assert_eq!(attempt.map(|attempt| attempt.lease_until), Some(docket.now));
-        }
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_command_beside_the_server_of_sqlite_waits_its_turn() {
-    on_sqlite(|store| async move {
-        let Database::Sqlite { store: sqlite, .. } = &store.database else { unreachable!("this is SQLite") };
-        let url = format!("sqlite:{}", sqlite.path().display());
-        let command = Sqlite::connect(&url, Arc::new(StoreClock)).await.expect("opened");
-        command.migrate().await.expect("nothing to do");
-        let beside = command.ledger(Arc::new(Heard::default()));
-        let step = |number: usize| {
-            let text = format!("m{number}");
-            let ledger: &dyn crate::flow::ledger::Ledger =
-                if number.is_multiple_of(2) { &*store.ledger } else { &*beside };
-            change(ledger, opened(number % 5), by_key(text.clone()), push(text))
-        };
-        // In waves: a caller is told after a while that nothing has come of it, however many were before it.
-        for wave in (0..100).step_by(20) {
-            for seq in soon(join_all((wave..wave + 20).map(step))).await {
-                seq.expect("stored");
-            }
-        }
-        assert_eq!(store.number("select count(*) from messages").await, 100);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_database_in_memory_is_refused() {
-    assert!(Sqlite::connect("sqlite::memory:", Arc::new(StoreClock)).await.is_err());
 }
