@@ -21,6 +21,8 @@ mod brake;
 
 mod merge;
 
+mod merge_takeovers;
+
 mod merged;
 
 mod merging;

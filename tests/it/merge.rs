@@ -1,16 +1,12 @@
 //! Whom the provider knows under two ids is one person: one conversation, one who answers, from the moment it shows it.
 
-use baton::{
-    domain::message::ECHO_AWAITED_MS,
-    flow::generator::{FailureKind, Line},
-};
+use baton::flow::generator::{FailureKind, Line};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, Chat, Step, World, green_api, on_both_stores};
 
 on_both_stores!(
     two_that_have_begun_become_one,
-    who_answers_one_answers_both,
     what_is_under_way_in_the_later_one_ends_there,
     what_the_later_one_has_said_is_known_afterwards,
     whoever_has_the_later_one_open_works_on_the_one_that_stays,
@@ -18,14 +14,7 @@ on_both_stores!(
     who_waits_for_a_person_is_not_lost_with_the_later_one,
     three_ids_of_one_person_are_one_conversation,
     what_was_given_up_in_the_later_one_can_be_put_away,
-    who_is_given_back_stays_with_the_assistant,
-    a_takeover_of_one_of_two_that_wait_is_one_of_both,
     those_that_have_met_are_erased_together,
-    who_writes_on_the_phone_takes_over_whichever_id_is_shown,
-    who_writes_on_the_phone_takes_over_also_when_the_gateway_says_it_later,
-    who_writes_on_the_phone_takes_over_also_where_both_ids_have_begun,
-    whom_a_person_has_written_to_is_known_under_the_other_id,
-    whom_a_person_takes_over_by_a_button_is_taken_over_under_both_ids,
     a_hidden_id_that_is_named_for_two_numbers_makes_nobody_one,
     all_of_a_person_is_erased,
     what_the_later_one_is_labelled_with_is_on_the_one_that_stays,
@@ -105,30 +94,6 @@ async fn two_that_have_begun_become_one(world: &World) {
         assert_eq!(merged.len(), 1, "{told}");
         let other = if says == "merged" { &goes["id"] } else { &stays["id"] };
         assert_eq!(&merged[0]["details"][says], other, "{told}");
-    }
-}
-
-async fn who_answers_one_answers_both(world: &World) {
-    for (n, is_earlier) in [(1, true), (2, false)] {
-        let (phone, hidden) = (format!("658000000{n}@c.us"), format!("10000000000000{n}@lid"));
-        let (first, second) = (world.chat(&phone), world.chat(&hidden));
-        for chat in [&first, &second] {
-            world.assistant_says("Hello!");
-            chat.writes("M1", "Hi").await;
-            world.after(3_000).await;
-        }
-        let (taken, other) = if is_earlier { (first, second) } else { (second, first) };
-        taken.take_over().await;
-        assert_eq!(other.conversation().await["mode"], "AI", "nobody knows yet");
-        // A burst waits in the other: it is a person's now, too.
-        other.writes("M2", "Are you there?").await;
-        assert_eq!(shows_both(&other, taken.id, "M3", "Hello?").await, "accepted");
-        world.after(60_000).await;
-        let stays = first.conversation().await;
-        assert_eq!((&stays["mode"], &stays["mode_reason"]), (&json!("HUMAN"), &json!("agent_button")));
-        assert_eq!(stays["id"], second.conversation().await["id"]);
-        let said = [&phone, &hidden].map(|id| world.gateway.shown_to(id).len());
-        assert_eq!(said, [1, 1], "the assistant is silent");
     }
 }
 
@@ -312,51 +277,6 @@ pub(crate) async fn two_that_wait(world: &World) -> (Chat<'_>, Chat<'_>) {
     (first, second)
 }
 
-async fn who_is_given_back_stays_with_the_assistant(world: &World) {
-    let (first, second) = two_that_wait(world).await;
-    world.after(1_000).await;
-    first.release().await;
-    world.assistant_says("Hello again!");
-    assert_eq!(shows_both(&first, HIDDEN, "M4", "Still me").await, "accepted");
-    world.after(3_000).await;
-    assert_eq!(first.conversation().await["mode"], "AI");
-    assert_eq!(second.decide("POST", "This is Ana.", "/confirm").await.status, 200);
-    // Its echo is waited for.
-    world.after(ECHO_AWAITED_MS).await;
-    let stays = first.conversation().await;
-    assert_eq!((&stays["id"], &stays["mode"]), (&second.conversation().await["id"], &json!("AI")));
-}
-
-async fn a_takeover_of_one_of_two_that_wait_is_one_of_both(world: &World) {
-    let (first, second) = two_that_wait(world).await;
-    let posts = world.gateway.posts().len();
-    for (n, (taken, other)) in [(&first, &second), (&second, &first)].into_iter().enumerate() {
-        world.after(1_000).await;
-        for chat in [taken, other] {
-            chat.release().await;
-            assert_eq!(chat.conversation().await["mode"], "AI");
-        }
-        world.after(1_000).await;
-        taken.take_over().await;
-        let mode = |it: &Value| (it["mode"].clone(), it["mode_reason"].clone());
-        let told = other.conversation().await;
-        assert_eq!(mode(&told), (json!("HUMAN"), json!("agent_button")), "with the receipt");
-        // Nothing shows that they are one.
-        other.writes(&format!("W{n}"), "Are you there?").await;
-        world.after(60_000).await;
-        assert_eq!(world.gateway.posts().len(), posts, "the assistant is silent");
-    }
-    for (n, (taken, other)) in [(&first, &second), (&second, &first)].into_iter().enumerate() {
-        world.after(1_000).await;
-        taken.release().await;
-        other.release().await;
-        world.after(1_000).await;
-        assert_eq!(taken.phone_writes(&format!("P{n}"), "This is Ana.").await, "accepted");
-        world.drain().await;
-        assert_eq!(other.conversation().await["mode"], "HUMAN", "also by the phone");
-    }
-}
-
 async fn those_that_have_met_are_erased_together(world: &World) {
     let (first, second) = two_that_wait(world).await;
     for chat in [&first, &second] {
@@ -373,68 +293,6 @@ async fn those_that_have_met_are_erased_together(world: &World) {
     // What was on its way comes back, and begins nothing.
     assert_eq!(second.echoes("LATE", "This is Ana.").await, "ignored");
     assert_eq!(second.conversation().await, Value::Null);
-}
-
-async fn who_writes_on_the_phone_takes_over_whichever_id_is_shown(world: &World) {
-    let (hidden, phone) = (world.chat(HIDDEN), world.chat(PHONE));
-    world.gateway.knows_as_one(PHONE, HIDDEN);
-    world.assistant_says("Hello!");
-    hidden.writes("M1", "Hi").await;
-    world.after(3_000).await;
-    assert_eq!(phone.phone_writes("P1", "This is Ana.").await, "accepted");
-    let conversation = hidden.conversation().await;
-    assert_eq!(
-        (&conversation["mode"], &conversation["mode_reason"]),
-        (&json!("HUMAN"), &json!("agent_phone"))
-    );
-    assert_eq!(conversation["aliases"], json!([PHONE]));
-    hidden.writes("M2", "Are you there?").await;
-    world.after(60_000).await;
-    assert_eq!(world.gateway.posts().len(), 1, "the assistant is silent");
-    // Whoever writes first.
-    let (first, then) = (world.chat("6580000003@c.us"), world.chat("300000000000003@lid"));
-    world.gateway.knows_as_one(first.id, then.id);
-    assert_eq!(first.phone_writes("P3", "Hello, this is Ana.").await, "accepted");
-    then.writes("M3", "Hello Ana").await;
-    world.after(60_000).await;
-    assert_eq!(then.conversation().await["id"], first.conversation().await["id"]);
-    assert_eq!(world.gateway.shown_to(then.id).len(), 0, "Ana answers");
-    // Nobody knows another id of this one.
-    let tom = world.chat("6580000002@c.us");
-    assert_eq!(tom.phone_writes("P2", "Hello Tom").await, "accepted");
-    assert_eq!(tom.conversation().await["mode"], "HUMAN");
-}
-
-async fn who_writes_on_the_phone_takes_over_also_when_the_gateway_says_it_later(world: &World) {
-    let (hidden, phone) = (world.chat(HIDDEN), world.chat(PHONE));
-    world.gateway.knows_as_one(PHONE, HIDDEN);
-    world.gateway.keeps_other_ids(true);
-    world.assistant_says("Hello!");
-    hidden.writes("M1", "Hi").await;
-    world.after(3_000).await;
-    assert_eq!(phone.phone_writes("P1", "This is Ana.").await, "accepted");
-    world.after(40_000).await;
-    assert_eq!(hidden.conversation().await["mode"], "AI", "nobody knows yet");
-    world.gateway.keeps_other_ids(false);
-    world.after(40_000).await;
-    let (taken, begun) = (hidden.conversation().await, phone.conversation().await);
-    assert_eq!((&taken["mode"], &taken["mode_reason"]), (&json!("HUMAN"), &json!("agent_phone")));
-    assert_eq!(taken["id"], begun["id"]);
-    hidden.writes("M2", "Are you there?").await;
-    world.after(60_000).await;
-    assert_eq!(world.gateway.posts().len(), 1, "the assistant is silent");
-}
-
-async fn who_writes_on_the_phone_takes_over_also_where_both_ids_have_begun(world: &World) {
-    let (first, second) = both_begin(world).await;
-    world.gateway.knows_as_one(PHONE, HIDDEN);
-    assert_eq!(first.phone_writes("P1", "This is Ana.").await, "accepted");
-    world.drain().await;
-    second.writes("M3", "Are you there?").await;
-    world.after(60_000).await;
-    let (stays, goes) = (first.conversation().await, second.conversation().await);
-    assert_eq!((&goes["id"], &goes["mode"]), (&stays["id"], &json!("HUMAN")));
-    assert_eq!(world.gateway.posts().len(), 2, "the assistant is silent");
 }
 
 async fn a_hidden_id_that_is_named_for_two_numbers_makes_nobody_one(world: &World) {
@@ -454,31 +312,6 @@ async fn a_hidden_id_that_is_named_for_two_numbers_makes_nobody_one(world: &Worl
     assert_eq!(eve.phone_writes("P1", "Hello Eve").await, "accepted");
     assert_eq!(eve.conversation().await["aliases"], json!([]));
     assert_eq!(world.gateway.shown_to(mei.id).len(), 1);
-}
-
-async fn whom_a_person_has_written_to_is_known_under_the_other_id(world: &World) {
-    let (phone, hidden) = (world.chat(PHONE), world.chat(HIDDEN));
-    world.gateway.knows_as_one(PHONE, HIDDEN);
-    phone.agent_says("Hello Mei, this is Ana.").await;
-    world.drain().await;
-    hidden.writes("M1", "Hello Ana").await;
-    world.after(60_000).await;
-    assert_eq!(hidden.conversation().await["id"], phone.conversation().await["id"]);
-    assert_eq!(world.gateway.posts().len(), 1, "the assistant is silent");
-}
-
-async fn whom_a_person_takes_over_by_a_button_is_taken_over_under_both_ids(world: &World) {
-    let (first, second) = both_begin(world).await;
-    world.gateway.knows_as_one(PHONE, HIDDEN);
-    // No webhook has shown it, and the assistant answers both.
-    first.take_over().await;
-    world.drain().await;
-    second.writes("M3", "Are you there?").await;
-    world.after(60_000).await;
-    let (stays, goes) = (first.conversation().await, second.conversation().await);
-    assert_eq!((&goes["id"], &goes["mode"]), (&stays["id"], &json!("HUMAN")));
-    assert_eq!(stays["mode_reason"], "agent_button");
-    assert_eq!(world.gateway.posts().len(), 2, "the assistant is silent");
 }
 
 async fn all_of_a_person_is_erased(world: &World) {
