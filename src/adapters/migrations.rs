@@ -31,6 +31,7 @@ macro_rules! migrations {
             "bytes" = "0018_bytes",
             "ended follow-ups" = "0019_ended_follow_ups",
             "moved" = "0020_moved",
+            "messages by provider id" = "0021_messages_by_provider_id",
         }
     };
     ($database:literal: $($name:literal = $file:literal,)+) => {
@@ -135,6 +136,13 @@ mod tests {
             .any(|it| statement.starts_with(it))
     }
 
+    /// An index of that name is there again, over other columns: it is one by which rows are found, and not one that keeps
+    /// two of them apart.
+    fn is_replaced(statement: &str, all: &[String]) -> bool {
+        let name = word_after(statement, "drop index ");
+        name.is_some_and(|name| all.iter().any(|it| it.starts_with(&format!("create index {name} on "))))
+    }
+
     #[test]
     fn a_migration_leaves_the_version_before_it_all_that_it_works_with() {
         for (database, migrator) in [("postgres", migrations!("postgres")), ("sqlite", migrations!("sqlite"))]
@@ -142,7 +150,8 @@ mod tests {
             for migration in migrator.iter().skip(1) {
                 let statements = statements(migration.sql.as_str());
                 let made_here = statements.iter().filter_map(|it| word_after(it, "create table ")).collect();
-                let more: Vec<&String> = statements.iter().filter(|it| !only_adds(it, &made_here)).collect();
+                let is_left = |it: &&String| only_adds(it, &made_here) || is_replaced(it, &statements);
+                let more: Vec<&String> = statements.iter().filter(|it| !is_left(it)).collect();
                 let version = migration.version;
                 assert!(
                     more.is_empty() || NOT_ONLY_ADDING.contains(&version),

@@ -15,7 +15,7 @@ use super::{
     desk,
     instance::channels::{Channel, Channels},
     ledger::{Error, Key, Ledger, Need, change, ignore_gone},
-    provider::Unanswered,
+    provider::{NoAnswer, Unanswered},
 };
 use crate::domain::{
     chat::{ChatId, ChatKind},
@@ -56,18 +56,36 @@ pub async fn other_id(
         tracing::debug!(%error, "whether a chat has another id was not told");
     })?;
     let Some(other) = told else { return Ok(None) };
-    let unknown = |error: Error| Unanswered { detail: error.to_string(), is_refusal: false };
-    for id in [chat, &other] {
-        let known = registry.ids_of(&channel.name, id).await.map_err(unknown)?;
-        if known.iter().any(|known| known.phone().is_some() && ![chat, &other].contains(&known)) {
+    let unknown = |error: Error| Unanswered { detail: error.to_string(), no_answer: NoAnswer::Silence };
+    Ok(may_be_one(registry, channel, [chat, &other]).await.map_err(unknown)?.then_some(other))
+}
+
+/// Where we sent the message of that id, if what is reported of it names another chat: that shows the two to be one person,
+/// whatever the provider says when it is asked.
+pub async fn sent_to(
+    registry: &dyn Registry,
+    channel: &Channel,
+    chat: &ChatId,
+    message: &str,
+) -> Result<Option<ChatId>, Error> {
+    let sent_to = registry.sent_to(&channel.name, message, chat).await?;
+    let Some(other) = sent_to.filter(|other| other.may_be_same_person_as(chat)) else { return Ok(None) };
+    Ok(may_be_one(registry, channel, [chat, &other]).await?.then_some(other))
+}
+
+/// Whether no number but these is known of either: two people with a number each are two.
+async fn may_be_one(registry: &dyn Registry, channel: &Channel, ids: [&ChatId; 2]) -> Result<bool, Error> {
+    for id in ids {
+        let known = registry.ids_of(&channel.name, id).await?;
+        if known.iter().any(|known| known.phone().is_some() && !ids.contains(&known)) {
             tracing::warn!(
                 channel = channel.name,
                 "the provider names one hidden id for two numbers: they stay two"
             );
-            return Ok(None);
+            return Ok(false);
         }
     }
-    Ok(Some(other))
+    Ok(true)
 }
 
 /// Here a person of our side acts, or a contact begins under a hidden id: the provider is to be asked for the other id, once.

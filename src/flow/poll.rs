@@ -12,7 +12,7 @@ use super::{
     instance::channels::Channels,
     intake::{self, Intake, Verdict},
     ledger,
-    provider::{CREDENTIALS_REFUSED, Unanswered},
+    provider::{CREDENTIALS_REFUSED, NoAnswer, Unanswered},
     repair,
 };
 
@@ -74,7 +74,7 @@ impl Poller {
             () = self.stop.cancelled() => return Ok(Polled::Stopped),
             received = channel.provider.receive(WAIT) => received,
         };
-        if received.as_ref().is_err_and(|unanswered| unanswered.is_refusal) {
+        if received.as_ref().is_err_and(|unanswered| unanswered.no_answer == NoAnswer::Refused) {
             let now = self.intake.ledger.now().await?;
             repair::keep_state(&*self.registry, name, CREDENTIALS_REFUSED, now).await?;
         }

@@ -239,8 +239,19 @@ pub struct Notification {
 pub struct Unanswered {
     /// What happened, without secrets.
     pub detail: String,
-    /// The provider refused the credentials.
-    pub is_refusal: bool,
+    /// Whether it answered at all.
+    pub no_answer: NoAnswer,
+}
+
+/// How a look failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// It is not known whether the provider is there.
+    Silence,
+    /// It is there, and refused the credentials.
+    Refused,
+    /// It is there, and was asked too much.
+    TooMany,
 }
 
 /// The state assumed while the provider refuses the credentials: nothing will go or come before somebody fixes it.

@@ -17,6 +17,9 @@ on_both_stores!(
     who_writes_on_the_phone_takes_over_also_where_both_ids_have_begun,
     whom_a_person_has_written_to_is_known_under_the_other_id,
     whom_a_person_takes_over_by_a_button_is_taken_over_under_both_ids,
+    what_we_sent_is_no_takeover_where_it_is_reported_under_the_other_id,
+    what_we_sent_is_no_takeover_where_both_ids_have_begun,
+    what_we_sent_to_one_number_makes_nobody_of_another,
 );
 
 async fn who_answers_one_answers_both(world: &World) {
@@ -173,4 +176,60 @@ async fn whom_a_person_takes_over_by_a_button_is_taken_over_under_both_ids(world
     assert_eq!((&goes["id"], &goes["mode"]), (&stays["id"], &json!("HUMAN")));
     assert_eq!(stays["mode_reason"], "agent_button");
     assert_eq!(world.gateway.posts().len(), 2, "the assistant is silent");
+}
+
+async fn what_we_sent_is_no_takeover_where_it_is_reported_under_the_other_id(world: &World) {
+    // Who is asked for the other id says that too much was asked.
+    world.gateway.keeps_other_ids(true);
+    for (number, [to, shown]) in
+        [[PHONE, HIDDEN], ["200000000000002@lid", "6580000002@c.us"]].into_iter().enumerate()
+    {
+        let (sent, reported) = (world.chat(to), world.chat(shown));
+        world.assistant_says("Hello!");
+        sent.writes(&format!("M{number}"), "Hi").await;
+        world.after(3_000).await;
+        let id = world.gateway.posts().last().and_then(|post| post.id.clone()).expect("it went");
+        assert_eq!(reported.echoes(&id, "Hello!").await, "accepted");
+        assert_eq!(reported.reports(&id, "read").await, "accepted");
+        world.after(60_000).await;
+        let (one, other) = (sent.conversation().await, reported.conversation().await);
+        assert_eq!((&one["id"], &one["mode"]), (&other["id"], &json!("AI")), "{shown}");
+        assert_eq!(sent.messages().await.len(), 2, "{shown}");
+        assert_eq!(sent.messages().await[1]["delivery"]["state"], "read", "{shown}");
+        world.assistant_says("I am.");
+        sent.writes(&format!("N{number}"), "Are you there?").await;
+        world.after(3_000).await;
+        assert_eq!(world.gateway.posts().last().expect("a post").text, "I am.", "{shown}");
+    }
+}
+
+async fn what_we_sent_is_no_takeover_where_both_ids_have_begun(world: &World) {
+    world.gateway.keeps_other_ids(true);
+    let (first, second) = both_begin(world).await;
+    let id = world.gateway.posts()[0].id.clone().expect("it went");
+    assert_eq!(second.reports(&id, "read").await, "accepted");
+    assert_eq!(second.echoes(&id, "Hello!").await, "duplicate");
+    world.after(60_000).await;
+    let (stays, goes) = (first.conversation().await, second.conversation().await);
+    assert_eq!((&goes["id"], &goes["mode"]), (&stays["id"], &json!("AI")));
+    let sent = first.messages().await;
+    assert_eq!(sent.len(), 2, "{sent:?}");
+    assert_eq!(sent[1]["delivery"]["state"], "read");
+}
+
+async fn what_we_sent_to_one_number_makes_nobody_of_another(world: &World) {
+    let (mei, other) = (world.chat(PHONE), world.chat("6580000002@c.us"));
+    world.assistant_says("Hello!");
+    mei.writes("M1", "Hi").await;
+    shows_both(&mei, HIDDEN, "M2", "It is me").await;
+    world.assistant_says("Hello you!");
+    other.writes("M3", "Hi").await;
+    world.after(3_000).await;
+    let posts = world.gateway.posts();
+    let to_other = posts.iter().find(|post| post.text == "Hello you!").and_then(|post| post.id.clone());
+    let id = to_other.expect("it was answered");
+    assert_eq!(world.chat(HIDDEN).echoes(&id, "Hello you!").await, "accepted");
+    world.after(60_000).await;
+    assert_ne!(mei.conversation().await["id"], other.conversation().await["id"]);
+    assert_eq!(mei.conversation().await["mode"], "HUMAN", "somebody else wrote to them");
 }

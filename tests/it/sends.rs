@@ -1,7 +1,7 @@
 //! Nothing is sent twice, and nothing that is owed is lost: a send of unknown fate is looked up, and one that certainly did not
 //! go is tried again.
 
-use baton::flow::{ledger, sender};
+use baton::flow::{ledger, provider::NoAnswer, sender};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
@@ -15,6 +15,7 @@ on_both_stores!(
     a_claim_whose_commit_was_not_heard_of_is_given_back,
     a_claim_that_is_run_again_takes_its_answer_back_all_the_same,
     after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answers,
+    a_gateway_that_others_ask_too_much_is_there_all_the_same,
     a_gateway_that_nobody_reaches_does_not_use_up_what_is_owed,
     a_message_that_alone_is_turned_away_ends_in_front_of_a_person,
     later_parts_wait_for_one_of_unknown_fate,
@@ -135,6 +136,19 @@ async fn after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answ
     silence.release();
     assert!(matches!(sending.await, Ok(Ok(sender::Outcome::Worked))));
     assert!(matches!(process.send(of_ana).await, Ok(sender::Outcome::Worked)));
+    assert_eq!(world.gateway.posts().len(), 2);
+}
+
+async fn a_gateway_that_others_ask_too_much_is_there_all_the_same(world: &World) {
+    let of_mei = has_an_answer_owed(world.chat(MEI)).await;
+    let of_ana = has_an_answer_owed(world.chat("6580000002@c.us")).await;
+    let process = world.process();
+    world.gateway.answers(Answer::LostBefore);
+    world.gateway.keeps_its_state(NoAnswer::TooMany);
+    let (silence, sending) = waits_for_the_gateway(world, of_mei).await;
+    silence.release();
+    assert!(matches!(sending.await, Ok(Ok(sender::Outcome::Worked))));
+    assert!(matches!(process.send(of_ana).await, Ok(sender::Outcome::Worked)), "nothing is held any longer");
     assert_eq!(world.gateway.posts().len(), 2);
 }
 

@@ -11,7 +11,7 @@ use super::{
     journal,
     part::Part,
 };
-use crate::flow::provider::{Arrival, Notification, Unanswered};
+use crate::flow::provider::{Arrival, NoAnswer, Notification, Unanswered};
 
 /// Shortest and longest wait, in seconds, that the gateway takes.
 const WAIT_S: (u64, u64) = (5, 60);
@@ -102,15 +102,20 @@ pub(super) async fn journal(
 
 /// The answer, if it is one.
 pub(super) fn answered(answer: Result<Answer, String>) -> Result<Answer, Unanswered> {
-    let answer = answer.map_err(|detail| Unanswered { detail, is_refusal: false })?;
+    let answer = answer.map_err(|detail| Unanswered { detail, no_answer: NoAnswer::Silence })?;
     match answer.status {
         200 => Ok(answer),
         status => {
-            Err(Unanswered { detail: format!("status {status}"), is_refusal: matches!(status, 401 | 403) })
+            let no_answer = match status {
+                401 | 403 => NoAnswer::Refused,
+                429 => NoAnswer::TooMany,
+                _ => NoAnswer::Silence,
+            };
+            Err(Unanswered { detail: format!("status {status}"), no_answer })
         }
     }
 }
 
 pub(super) fn unanswered(detail: &str) -> Unanswered {
-    Unanswered { detail: detail.to_owned(), is_refusal: false }
+    Unanswered { detail: detail.to_owned(), no_answer: NoAnswer::Silence }
 }

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use crate::{
     domain::{chat::ChatId, time::duration},
     flow::provider::{
-        Arrival, Incoming, LinkCode, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered,
-        Unreadable,
+        Arrival, Incoming, LinkCode, LookUp, NoAnswer, Notification, Outgoing, Provider, Sent, Trace,
+        Unanswered, Unreadable,
     },
 };
 
@@ -299,7 +299,9 @@ impl Provider for GreenApi {
 
     async fn queue_length(&self) -> Result<i64, Unanswered> {
         let answer = self.look("getMessagesCount").await?;
-        look_up::count(&answer)
-            .ok_or_else(|| Unanswered { detail: "status 200, but no count".to_owned(), is_refusal: false })
+        look_up::count(&answer).ok_or_else(|| Unanswered {
+            detail: "status 200, but no count".to_owned(),
+            no_answer: NoAnswer::Silence,
+        })
     }
 }

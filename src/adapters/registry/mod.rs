@@ -183,6 +183,18 @@ impl<S: Store> Registry for S {
         rows.iter().map(|row| cell(row, "chat_id")).collect()
     }
 
+    async fn sent_to(&self, channel: &str, id: &str, but_not: &ChatId) -> Result<Option<ChatId>, Error> {
+        let sent = Statement::new(
+            "select c.chat_id from messages m join conversations c on c.id = m.conversation_id \
+             where m.provider_message_id = $2 and m.channel = $1 and m.author <> 'contact' \
+             and not exists (select 1 from chats h \
+                where h.channel = $1 and h.chat_id = $3 and h.conversation_id = m.conversation_id) \
+             order by m.at desc limit 1",
+        );
+        let row = self.row(sent.with(channel).with(id).with(but_not.as_str())).await?;
+        row.map(|row| cell(&row, "chat_id")).transpose()
+    }
+
     async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error> {
         let both = |statement: Statement| statement.with(channel).with(chat.as_str()).with(alias.as_str());
         let known = Statement::new(

@@ -7,13 +7,14 @@ use crate::{
     adapters::{
         rows::Json,
         sql::{Statement, cell},
-        test_stores::{self, NOW, TestStore, begun, on_both_stores},
+        test_stores::{self, NOW, TestStore, begun, from_contact, from_us, on_both_stores},
     },
     domain::{
         brake::{Brake, Latched},
         chat::ChatId,
         conversation::Conversation,
         event::{EventType, actor},
+        message::{Author, DeliveryState, Message},
         time::Time,
         turn::LetterKind,
     },
@@ -45,6 +46,7 @@ on_both_stores!(
     tokens_are_found_by_their_hash_until_they_are_revoked,
     tokens_are_narrowed_before_a_page_of_them_is_cut,
     two_ids_of_one_person_share_a_conversation,
+    what_was_sent_is_found_by_its_id_from_another_chat,
 );
 
 const HOUR_MS: i64 = 3_600_000;
@@ -488,5 +490,29 @@ async fn two_ids_of_one_person_share_a_conversation<S: TestStore>(store: &S) {
     for (id, wanted) in [(&phone, mei.id), (&hidden, mei.id), (&other, late.id)] {
         let found = store.conversation_of("default", id).await.expect("reads").expect("there");
         assert_eq!(found.conversation.id, wanted, "{id}");
+    }
+}
+
+async fn what_was_sent_is_found_by_its_id_from_another_chat<S: TestStore>(store: &S) {
+    let chat = |id: &str| ChatId::parse(id).expect("a chat id");
+    let (phone, hidden, alias) =
+        (chat("6580000001@c.us"), chat("100000000000001@lid"), chat("200000000000002@lid"));
+    let mei = begun("default", phone.as_str());
+    store.keep_conversation(&mei).await;
+    store.keep_chat("default", alias.as_str(), mei.id).await;
+    let called = |message: Message, id: &str| Message { provider_message_id: Some(id.to_owned()), ..message };
+    let theirs = called(from_contact(1, "Hi", NOW), "THEIRS");
+    let ours = called(from_us(2, Author::Assistant, "Hello!", NOW, DeliveryState::Sent), "OURS");
+    store.keep_messages(&mei, vec![theirs, ours]).await;
+    for (channel, id, from, wanted) in [
+        ("default", "OURS", &hidden, Some(&phone)),
+        ("default", "OURS", &phone, None),
+        ("default", "OURS", &alias, None),
+        ("default", "THEIRS", &hidden, None),
+        ("default", "NOBODYS", &hidden, None),
+        ("shop", "OURS", &hidden, None),
+    ] {
+        let found = store.sent_to(channel, id, from).await.expect("reads");
+        assert_eq!(found.as_ref(), wanted, "{id} of {channel}, from {from}");
     }
 }

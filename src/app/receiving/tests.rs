@@ -41,8 +41,8 @@ use crate::{
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         poll::{PollError, Polled, Poller},
         provider::{
-            Arrival, CREDENTIALS_REFUSED, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace,
-            Unanswered, Unreadable,
+            Arrival, CREDENTIALS_REFUSED, Incoming, LookUp, NoAnswer, Notification, Outgoing, Provider, Sent,
+            Trace, Unanswered, Unreadable,
         },
         repair::{self, Repair},
         restored,
@@ -74,7 +74,7 @@ fn typed(chat: &ChatId, id: &str, ms_ago: i64) -> Arrival {
 }
 
 fn unanswered() -> Unanswered {
-    Unanswered { detail: "status 502".to_owned(), is_refusal: false }
+    Unanswered { detail: "status 502".to_owned(), no_answer: NoAnswer::Silence }
 }
 
 /// A provider with a queue, a journal and a phone. Bodies are ids of messages just written.
@@ -115,7 +115,7 @@ impl Provider for Gateway {
 
     async fn receive(&self, _: std::time::Duration) -> Result<Option<Notification>, Unanswered> {
         if self.refuses.load(Ordering::SeqCst) {
-            return Err(Unanswered { is_refusal: true, ..unanswered() });
+            return Err(Unanswered { no_answer: NoAnswer::Refused, ..unanswered() });
         }
         let receipt = i64::try_from(*self.acknowledged.lock().expect("whole")).expect("small");
         let queue = self.queue.lock().expect("whole");

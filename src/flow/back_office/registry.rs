@@ -193,6 +193,9 @@ pub trait Registry: Send + Sync {
     /// All ids by which the conversation of that chat is known; none, if there is none.
     async fn ids_of(&self, channel: &str, chat: &ChatId) -> Result<Vec<ChatId>, Error>;
 
+    /// In which chat we sent what the provider knows by that id, where that leads to another conversation than this chat does.
+    async fn sent_to(&self, channel: &str, id: &str, but_not: &ChatId) -> Result<Option<ChatId>, Error>;
+
     /// Two ids of a chat are known to be one person: the one that has no conversation yet shares that of the other.
     async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error>;
 

@@ -23,7 +23,7 @@ use crate::{
         back_office::registry::Registry,
         ledger::{self, Ledger},
         outbox,
-        provider::Sent,
+        provider::{NoAnswer, Sent},
         repair,
     },
 };
@@ -126,7 +126,8 @@ impl ChannelBreaker {
         Ok(until)
     }
 
-    /// Whether the gateway answers at all. A refusal is an answer: the next send will meet it and say so.
+    /// Whether the gateway answers at all. A refusal is an answer, and so is that it was asked too much, perhaps by another
+    /// program: the next send will meet it and say so.
     async fn answers(&self, channel: &Channel) -> Result<bool, ledger::Error> {
         let now = self.ledger.now().await?;
         if !self.registry.claim_look_up(&channel.name, now, EVERY_MS).await? {
@@ -141,7 +142,7 @@ impl ChannelBreaker {
             }
             Err(unanswered) => {
                 tracing::debug!(channel = channel.name, %unanswered, "the gateway does not say how it is");
-                Ok(unanswered.is_refusal)
+                Ok(unanswered.no_answer != NoAnswer::Silence)
             }
         }
     }

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::{Intake, Verdict, key, name_of};
 use crate::{
     domain::{
+        chat::{ChatId, ChatKind},
         conversation::AttentionReason,
         docket::Docket,
         message::DeliveryState,
@@ -33,8 +34,8 @@ impl Intake {
         arrival: Arrival,
         copy: Copy,
     ) -> Result<Verdict, Error> {
-        let chat = arrival.chat.clone();
-        let mut need = self.need_of(channel, &chat, &inbox::key_of(&arrival), arrival.at);
+        let (chat, id) = (arrival.chat.clone(), inbox::key_of(&arrival));
+        let mut need = self.need_of(channel, &chat, &id, arrival.at);
         if copy == Copy::Phone {
             // What it may be no answer to came between its writing and its webhook.
             need.newest = WRITTEN_AFTER_MAX;
@@ -48,7 +49,7 @@ impl Intake {
             let matched = reconcile::take_copy(docket, &policy, &arrival, copy);
             as_verdict(docket, matched)
         };
-        match change(&*self.ledger, key(channel, &chat, None), need.clone(), step.clone()).await {
+        match self.where_sent(channel, &chat, &id, need.clone(), step.clone()).await {
             Err(Error::Gone) => {}
             outcome => return outcome,
         }
@@ -76,18 +77,48 @@ impl Intake {
         is_deletion: bool,
         copy: Copy,
     ) -> Result<Verdict, Error> {
-        let (key, need) = (
-            key(channel, &amendment.chat, None),
-            self.need_of(channel, &amendment.chat, &amendment.of, None),
-        );
+        let (chat, of) = (amendment.chat.clone(), amendment.of.clone());
+        let need = self.need_of(channel, &chat, &of, None);
         let step = move |docket: &mut Docket| {
             let matched = reconcile::take_amendment(docket, &amendment, is_deletion, copy);
             as_verdict(docket, matched)
         };
-        match change(&*self.ledger, key, need, step).await {
+        match self.where_sent(channel, &chat, &of, need, step).await {
             Ok(Verdict::Ignored) | Err(Error::Gone) => self.ignore(channel, name_of(is_deletion)).await,
             verdict => verdict,
         }
+    }
+
+    /// Does it in the chat in which that message was sent. A person is known by a number and by a hidden id, and what we sent to
+    /// the one may be reported under the other: taken for somebody else's there, it would be a takeover.
+    async fn where_sent<T: Send + 'static>(
+        &self,
+        channel: &Channel,
+        chat: &ChatId,
+        id: &str,
+        need: Need,
+        step: impl Fn(&mut Docket) -> T + Clone + Send + Sync + 'static,
+    ) -> Result<T, Error> {
+        let at = |chat: &ChatId| change(&*self.ledger, key(channel, chat, None), need.clone(), step.clone());
+        // Each of our messages is reported several times, and nearly always under the number to which it was sent.
+        let is_likely = chat.phone().is_none() && chat.kind() == ChatKind::Person;
+        let home = if is_likely { self.sent_to(channel, chat, id).await? } else { None };
+        match at(home.as_ref().unwrap_or(chat)).await {
+            Err(Error::Gone) if home.is_none() => match self.sent_to(channel, chat, id).await? {
+                Some(home) => at(&home).await,
+                None => Err(Error::Gone),
+            },
+            outcome => outcome,
+        }
+    }
+
+    /// The other chat in which it was sent, once both are known to be with one person.
+    async fn sent_to(&self, channel: &Channel, chat: &ChatId, id: &str) -> Result<Option<ChatId>, Error> {
+        let home = merge::sent_to(&*self.registry, channel, chat, id).await?;
+        if let Some(home) = &home {
+            merge::link(&*self.ledger, &*self.registry, &self.channels, &channel.name, [home, chat]).await?;
+        }
+        Ok(home)
     }
 
     /// How far a message of ours got.
@@ -95,15 +126,14 @@ impl Intake {
         let (Some(chat), Some(state)) = (status.chat, status.state) else {
             return self.ignore(channel, &status.detail).await;
         };
-        let key = key(channel, &chat, None);
         let need = self.need_of(channel, &chat, &status.id, None);
-        let policy = Arc::clone(&channel.policy);
+        let (policy, id) = (Arc::clone(&channel.policy), status.id.clone());
         let step = move |docket: &mut Docket| {
             let matched = reconcile::take_status(docket, &policy, &status.id, state, status.reason);
             let has_failed = state == DeliveryState::Failed;
             (as_verdict(docket, matched), failed_elsewhere(docket, matched).filter(|_| has_failed))
         };
-        match change(&*self.ledger, key, need, step).await {
+        match self.where_sent(channel, &chat, &id, need, step).await {
             Ok((Verdict::Ignored, _)) | Err(Error::Gone) => self.ignore(channel, &status.detail).await,
             Err(error) => Err(error),
             Ok((verdict, None)) => Ok(verdict),

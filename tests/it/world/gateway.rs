@@ -24,8 +24,8 @@ use baton::{
     flow::{
         clock::{Clock as _, ManualClock},
         provider::{
-            Arrival, CREDENTIALS_REFUSED, Incoming, LinkCode, LookUp, Notification, Outgoing, Provider, Sent,
-            Trace, Unanswered, Unreadable,
+            Arrival, CREDENTIALS_REFUSED, Incoming, LinkCode, LookUp, NoAnswer, Notification, Outgoing,
+            Provider, Sent, Trace, Unanswered, Unreadable,
         },
     },
 };
@@ -96,6 +96,8 @@ pub(crate) struct Gateway {
     notifications: Mutex<VecDeque<Notification>>,
     written: Mutex<Vec<Arrival>>,
     silence: Mutex<Option<Hold>>,
+    /// Then it does not say.
+    no_state: Mutex<Option<NoAnswer>>,
     links: Mutex<HashMap<String, String>>,
     other_ids: Mutex<HashMap<ChatId, ChatId>>,
     keeps_other_ids: AtomicBool,
@@ -126,6 +128,7 @@ impl Gateway {
             notifications: Mutex::default(),
             written: Mutex::default(),
             silence: Mutex::default(),
+            no_state: Mutex::default(),
             links: Mutex::default(),
             other_ids: Mutex::default(),
             keeps_other_ids: AtomicBool::new(false),
@@ -144,6 +147,11 @@ impl Gateway {
         let hold = Hold::new();
         *lock(&self.silence) = Some(hold.clone());
         hold
+    }
+
+    /// Asked how it is, it does not say.
+    pub(crate) fn keeps_its_state(&self, no_answer: NoAnswer) {
+        *lock(&self.no_state) = Some(no_answer);
     }
 
     /// From now on it is seen there what has gone.
@@ -300,7 +308,10 @@ impl Provider for Gateway {
         if let Some(hold) = silence {
             hold.wait().await;
         }
-        Ok("authorized".to_owned())
+        match *lock(&self.no_state) {
+            Some(no_answer) => Err(Unanswered { detail: format!("{no_answer:?}"), no_answer }),
+            None => Ok("authorized".to_owned()),
+        }
     }
 
     async fn link_code(&self) -> Result<LinkCode, Unanswered> {
@@ -336,7 +347,7 @@ impl Provider for Gateway {
 
     async fn other_id(&self, chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
         if self.keeps_other_ids.load(Ordering::Relaxed) {
-            return Err(Unanswered { detail: "status 429".to_owned(), is_refusal: false });
+            return Err(Unanswered { detail: "status 429".to_owned(), no_answer: NoAnswer::TooMany });
         }
         Ok(lock(&self.other_ids).get(chat).cloned())
     }

@@ -12,7 +12,7 @@ use super::{TOKEN, gateway_at, mira, outgoing};
 use crate::adapters::green_api::{Door, LINKS_APART};
 use crate::domain::chat::ChatId;
 use crate::flow::outbox;
-use crate::flow::provider::{LinkCode, LookUp, Notification, Outgoing, Provider, Sent};
+use crate::flow::provider::{LinkCode, LookUp, NoAnswer, Notification, Outgoing, Provider, Sent};
 
 fn path_of(name: &str) -> String {
     format!("/waInstance7103000001/{name}/{TOKEN}")
@@ -115,13 +115,20 @@ async fn the_state_is_the_gateways_own_word_and_one_that_cannot_send_while_there
         assert!(!outbox::is_able(&state), "{body}");
         assert_eq!(requests(&server).await[0].url.path(), path_of("getStateInstance"));
     }
-    for (status, is_refusal) in [(401, true), (403, true), (429, false), (502, false)] {
+    for (status, wanted) in [
+        (401, NoAnswer::Refused),
+        (403, NoAnswer::Refused),
+        (404, NoAnswer::Silence),
+        (429, NoAnswer::TooMany),
+        (502, NoAnswer::Silence),
+    ] {
         let server = answering(status, "").await;
         let unanswered = gateway_at(&server.uri()).state().await.expect_err("no answer");
-        assert_eq!((unanswered.is_refusal, unanswered.detail), (is_refusal, format!("status {status}")));
+        assert_eq!((unanswered.no_answer, unanswered.detail), (wanted, format!("status {status}")));
     }
     let server = answering(200, "<html>").await;
-    assert!(!gateway_at(&server.uri()).state().await.expect_err("no answer").is_refusal);
+    let unanswered = gateway_at(&server.uri()).state().await.expect_err("no answer");
+    assert_eq!(unanswered.no_answer, NoAnswer::Silence);
 }
 
 #[tokio::test]
@@ -254,7 +261,10 @@ async fn a_gateway_that_posts_elsewhere_is_told_from_one_that_is_down() {
     assert!(unanswered.detail.contains("BATON_GREEN_API_RECEIVE=webhook"), "{unanswered}");
     let server = answering(401, "").await;
     let unanswered = gateway_at(&server.uri()).receive(Duration::from_secs(5)).await.expect_err("refused");
-    assert!(unanswered.is_refusal && !unanswered.detail.contains("webhook"), "{unanswered}");
+    assert!(
+        unanswered.no_answer == NoAnswer::Refused && !unanswered.detail.contains("webhook"),
+        "{unanswered}"
+    );
 }
 
 #[tokio::test]
