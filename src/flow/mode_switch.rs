@@ -15,7 +15,7 @@ use super::{
 use crate::domain::{
     conversation::Conversation,
     docket::Docket,
-    message::{DeliveryState, Origin},
+    message::{DeliveryState, Message, Origin},
     mode::{Mode, Reason},
     policy::Policy,
     time::Time,
@@ -153,19 +153,13 @@ impl ModeSwitch {
         receipt
     }
 
-    /// What may still leave, here and in the others.
+    /// What may still leave, here and in the others, and what became of that.
     async fn look(&self, receipt: &mut Receipt) -> Result<(), Error> {
         let (here, version) = (receipt.conversation.id, receipt.conversation.mode.version);
         let (mut settled, mut in_flight) = (true, Vec::new());
-        for id in std::iter::once(here).chain(receipt.conversation.memo.others()) {
-            let look = move |docket: &mut Docket| {
-                if id == here {
-                    look_at_ours(docket, version)
-                } else {
-                    look_in_flight(docket, docket.conversation.mode.version)
-                }
-            };
-            match change(&*self.ledger, Key::Id(id), Need::itself(), look).await {
+        for id in receipt.conversation.memo.others() {
+            let theirs = |docket: &mut Docket| look_in_flight(docket, docket.conversation.mode.version);
+            match change(&*self.ledger, Key::Id(id), Need::itself(), theirs).await {
                 // What was switched stays switched; nothing of it leaves any more.
                 Err(Error::Gone) => {}
                 looked => {
@@ -173,6 +167,20 @@ impl ModeSwitch {
                     settled &= is_settled;
                     in_flight.extend(ids);
                 }
+            }
+        }
+        let (under_way, seen) = (receipt.in_flight.clone(), receipt.at_provider.clone());
+        let need = Need { messages: [&under_way[..], &seen].concat(), ..Need::itself() };
+        let ours = move |docket: &mut Docket| look_at_ours(docket, version, &under_way, &seen);
+        match change(&*self.ledger, Key::Id(here), need, ours).await {
+            Err(Error::Gone) => {}
+            looked => {
+                let look = looked?;
+                settled &= look.settled;
+                in_flight.extend(look.in_flight);
+                receipt.at_provider = look.at_provider;
+                receipt.parts_already_sent += look.have_left;
+                receipt.parts_discarded += look.came_back;
             }
         }
         (receipt.settled, receipt.in_flight) = (settled, in_flight);
@@ -234,13 +242,44 @@ fn look_in_flight(docket: &mut Docket, version: i64) -> (bool, Vec<Uuid>) {
     (settled, in_flight)
 }
 
-/// The same of the conversation that was switched: it is not settled as long as others with the same person do not know.
-/// Unless it was given back meanwhile.
-fn look_at_ours(docket: &mut Docket, version: i64) -> (bool, Vec<Uuid>) {
+/// What is under way in the conversation that was switched.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) settled: bool,
+    pub(super) in_flight: Vec<Uuid>,
+    pub(super) at_provider: Vec<Uuid>,
+    /// How many of those that were being sent have left since.
+    pub(super) have_left: usize,
+    /// And how many of them certainly did not, and were withdrawn.
+    pub(super) came_back: usize,
+}
+
+/// It is not settled as long as others with the same person do not know. Unless it was given back meanwhile.
+pub(super) fn look_at_ours(
+    docket: &mut Docket,
+    version: i64,
+    under_way: &[Uuid],
+    at_provider: &[Uuid],
+) -> Look {
     let (settled, in_flight) = look_in_flight(docket, version);
     let conversation = &docket.conversation;
     let waits_for_others = conversation.memo.is_untold && conversation.mode.mode == Mode::Human;
-    (settled && !waits_for_others, in_flight)
+    let state =
+        |id: &Uuid| docket.message(*id).and_then(|message| message.delivery.as_ref()).map(|it| it.state);
+    let is_there = |id: &Uuid| docket.message(*id).is_some_and(is_at_provider);
+    Look {
+        settled: settled && !waits_for_others,
+        at_provider: at_provider.iter().chain(under_way).filter(|id| is_there(id)).copied().collect(),
+        have_left: under_way.iter().filter(|id| state(id).is_some_and(DeliveryState::is_accepted)).count(),
+        came_back: under_way.iter().filter(|id| state(id) == Some(DeliveryState::Cancelled)).count(),
+        in_flight,
+    }
+}
+
+/// The provider has it, and has not yet reported it as sent.
+fn is_at_provider(message: &Message) -> bool {
+    let has_not_left = message.delivery.as_ref().is_some_and(|delivery| delivery.left_at.is_none());
+    message.is_machine_made() && message.is(DeliveryState::Sent) && has_not_left
 }
 
 /// The switch itself, on the locked docket.
@@ -301,11 +340,8 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
 /// What a switch did, as it stands in the docket now.
 pub fn receipt(docket: &mut Docket, switched: &Switched, answering: bool) -> Receipt {
     let version = docket.conversation.mode.version;
-    let (settled, in_flight) = look_at_ours(docket, version);
-    let at_provider = docket.ids(|message| {
-        let has_not_left = message.delivery.as_ref().is_some_and(|delivery| delivery.left_at.is_none());
-        message.is_machine_made() && message.is(DeliveryState::Sent) && has_not_left
-    });
+    let seen = docket.ids(is_at_provider);
+    let Look { settled, in_flight, at_provider, .. } = look_at_ours(docket, version, &[], &seen);
     Receipt {
         conversation: docket.conversation.clone(),
         changed: switched.changed,

@@ -8,6 +8,7 @@ on_both_stores!(
     a_takeover_beats_a_reply_in_flight,
     a_takeover_between_parts_stops_the_rest_and_says_so,
     a_takeover_waits_for_what_is_being_sent,
+    a_receipt_counts_what_left_while_it_waited,
     a_takeover_beats_a_send_that_is_to_be_tried_again,
     a_message_on_the_phone_takes_over,
     back_to_ai_revives_nothing,
@@ -117,6 +118,26 @@ async fn a_takeover_waits_for_what_is_being_sent(world: &World) {
         ",
     )
     .await;
+}
+
+async fn a_receipt_counts_what_left_while_it_waited(world: &World) {
+    world.rules(|policy| policy.split_chars = 25);
+    let mei = world.chat(MEI);
+    let send = world.gateway.holds();
+    world.assistant_says("The first one is large.\n\nThe second one is small.\n\nThe third is far away.");
+    mei.writes("M1", "Show me condos").await;
+    world.pass(3_000);
+    world.drain_until(&send).await;
+    let (receipt, ()) = tokio::join!(mei.take_over(), async {
+        mei.until_in("HUMAN").await;
+        send.release();
+        world.drain().await;
+    });
+    assert_eq!((&receipt["settled"], &receipt["in_flight"]), (&json!(true), &json!([])));
+    assert_eq!((&receipt["parts_already_sent"], &receipt["parts_discarded"]), (&json!(1), &json!(2)));
+    // It has not been reported as sent yet.
+    let first = mei.message("The first one is large.").await;
+    assert_eq!(receipt["at_provider"], json!([first["id"]]));
 }
 
 async fn a_takeover_beats_a_send_that_is_to_be_tried_again(world: &World) {

@@ -3,16 +3,18 @@
 //! In: what was left to people, or given up. Out: messages that wait again, and a burst that is ripe; a notice or a person
 //! for what nobody can read.
 
+use uuid::Uuid;
+
 use super::not_readable;
 use crate::{
     domain::{
         conversation::Status,
         docket::Docket,
         event::actor,
-        message::{Author, DeliveryState, Kind, Message, Outcome},
+        message::{Author, Delivery, DeliveryState, Gate, Kind, Message, Outcome},
         policy::Policy,
     },
-    flow::conversations,
+    flow::{conversations, outbox, reply::errands},
 };
 
 /// What our side had heard when it last spoke: a reply answers what its turn had read, and a message that came while it
@@ -58,6 +60,7 @@ pub fn answer_now(docket: &mut Docket) -> bool {
             && message.is_left_open()
     };
     let ids = docket.ids(is_ours);
+    let mut is_given_up = false;
     for id in &ids {
         if let Some(message) = docket.edit(*id)
             && let Some(inbound) = &mut message.inbound
@@ -67,10 +70,14 @@ pub fn answer_now(docket: &mut Docket) -> bool {
             inbound.reason = None;
             // The turn that gave it up has no say any more.
             message.turn = None;
+            is_given_up = true;
         }
     }
     if ids.is_empty() {
         return false;
+    }
+    if is_given_up {
+        start_again(docket);
     }
     conversations::set_status(docket, Status::Open, None, actor::SYSTEM);
     if !docket.messages().iter().any(Message::waits) {
@@ -85,6 +92,22 @@ pub fn answer_now(docket: &mut Docket) -> bool {
     memo.retry_at = None;
     memo.wish(now);
     true
+}
+
+/// An answer to what came since, that is being written or has not begun to leave, has read the rest as what was said before: it
+/// gives way to one to all of it, or the contact would be answered twice.
+fn start_again(docket: &mut Docket) {
+    conversations::restart_turn(docket, "answer_now", actor::SYSTEM);
+    docket.conversation.memo.reply = None;
+    let is_whole = |delivery: &&Delivery| {
+        delivery.gate == Gate::Assistant && delivery.state == DeliveryState::Queued && delivery.part == 1
+    };
+    let owed: Vec<Uuid> = docket.deliveries().filter(is_whole).map(|delivery| delivery.reply).collect();
+    for reply in owed {
+        if !errands::are_told(docket, reply) {
+            outbox::withdraw_reply(docket, reply);
+        }
+    }
 }
 
 /// The assistant comes back by itself to what was left to people, who have said nothing since: what it cannot read ends as

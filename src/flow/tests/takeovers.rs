@@ -1,5 +1,7 @@
 //! A person takes over, and gives back.
 
+use uuid::Uuid;
+
 use super::{ana, begun_reply};
 use crate::{
     domain::{
@@ -272,6 +274,33 @@ fn answer_now_takes_what_was_left_to_people() {
 }
 
 #[test]
+fn answer_now_is_one_answer_also_where_one_to_the_rest_is_written_or_owed() {
+    for (policy, is_owed) in [BurstPolicy::Interrupt, BurstPolicy::Collect, BurstPolicy::Queue]
+        .into_iter()
+        .flat_map(|burst| [(burst, false), (burst, true)])
+    {
+        let mut play = Play::by(|rules| rules.burst = policy);
+        play.switches(Mode::Human);
+        play.says("m1");
+        play.switches(Mode::Ai);
+        play.says("m2");
+        let begun = play.begins();
+        assert_eq!(begun.burst.len(), 1);
+        if is_owed {
+            play.writes(&begun, "to m2");
+        }
+        assert!(play.step(|docket, _| inbox::answer_now(docket)), "{policy:?}");
+        if !is_owed {
+            play.writes(&begun, "to m2");
+        }
+        let again = play.begins();
+        assert_eq!(again.burst.len(), 2, "{policy:?}, {is_owed}");
+        play.writes(&again, "to both");
+        assert_eq!(play.sends(), ["to both"], "{policy:?}, {is_owed}");
+    }
+}
+
+#[test]
 fn a_takeover_with_a_send_in_flight_says_when_it_is_settled() {
     let mut play = Play::new();
     play.says("m1");
@@ -282,6 +311,30 @@ fn a_takeover_with_a_send_in_flight_says_when_it_is_settled() {
     assert_eq!(play.happened(EventType::TakeoverSettled), 0);
     play.settles(attempt, &Settled::Sent("X1".into()));
     assert_eq!(play.happened(EventType::TakeoverSettled), 1);
+}
+
+#[test]
+fn what_was_being_sent_at_a_takeover_counts_as_what_becomes_of_it() {
+    for (settled, have_left, came_back) in
+        [(Settled::Sent("X1".into()), 1, 0), (Settled::Again(None, "status 429".into()), 0, 1)]
+    {
+        let mut play = Play::new();
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "words");
+        let (attempt, _) = play.claims_send();
+        let under_way: Vec<Uuid> =
+            play.messages.iter().filter(|message| message.is(S::Sending)).map(|message| message.id).collect();
+        play.switches(Mode::Human);
+        let version = play.conversation.mode.version;
+        let before = play.step(|docket, _| mode_switch::look_at_ours(docket, version, &under_way, &[]));
+        assert_eq!((before.settled, before.have_left, before.came_back), (false, 0, 0));
+        assert_eq!(before.in_flight, under_way);
+        play.settles(attempt, &settled);
+        let after = play.step(|docket, _| mode_switch::look_at_ours(docket, version, &under_way, &[]));
+        assert_eq!((after.settled, after.have_left, after.came_back), (true, have_left, came_back));
+        assert_eq!(after.at_provider.len(), have_left);
+    }
 }
 
 #[test]
