@@ -25,6 +25,9 @@ use crate::{
     },
 };
 
+/// Who has waited this long for a model that is left alone, or will for one that wants it, is shown to people meanwhile.
+const SHOWN_AFTER_MS: i64 = 60_000;
+
 /// At least this long between two fallback texts in one conversation.
 const FALLBACK_EVERY_MS: i64 = 3_600_000;
 
@@ -66,6 +69,10 @@ pub fn fail(
         memo.retry_at = Some(docket.now.plus_ms(wait_ms).0);
         memo.answer_now = false;
         inbox::set_ripe_at(docket, policy);
+        if wait_ms >= SHOWN_AFTER_MS || (!failure.is_attempt() && waited_ms >= SHOWN_AFTER_MS) {
+            // The answer may still come, and takes this back.
+            conversations::raise(docket, AttentionReason::AiFailure);
+        }
         return TurnEnd::WillRetry;
     }
     record_failure(docket, begun, failure, "handed_over");

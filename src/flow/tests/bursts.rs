@@ -286,7 +286,9 @@ fn a_model_that_is_not_asked_costs_no_attempts_and_nobody_waits_for_it_for_long(
         let begun = play.begins();
         tries += 1;
         match play.fails_with(&begun, FailureKind::Unasked, Some(25_000)) {
-            TurnEnd::WillRetry => {}
+            TurnEnd::WillRetry => {
+                assert_eq!(play.conversation.attention.is_some(), waited >= 60_000, "{waited}")
+            }
             outcome => break assert_eq!(outcome, TurnEnd::GivenUp),
         }
         play.wait(60_000);
@@ -303,6 +305,26 @@ fn a_model_that_is_not_asked_costs_no_attempts_and_nobody_waits_for_it_for_long(
         "less and less often"
     );
     assert_eq!(play.conversation.attention.map(|it| it.reason), Some(AttentionReason::AiFailure));
+}
+
+#[test]
+fn who_is_shown_to_people_while_the_model_is_left_alone_is_answered_all_the_same() {
+    for (kind, retry_after_ms, waited_ms) in
+        [(FailureKind::Unasked, 25_000, 61_000), (FailureKind::RateLimited, 90_000, 0)]
+    {
+        let mut play = Play::new();
+        let question = play.says("m1");
+        let begun = play.begins();
+        play.wait(waited_ms);
+        assert_eq!(play.fails_with(&begun, kind, Some(retry_after_ms)), TurnEnd::WillRetry);
+        assert_eq!(play.conversation.attention.map(|it| it.reason), Some(AttentionReason::AiFailure));
+        assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Pending);
+        play.wait(120_000);
+        let begun = play.begins();
+        play.writes(&begun, "to m1");
+        assert_eq!(play.sends(), ["to m1"]);
+        assert_eq!(play.conversation.attention, None);
+    }
 }
 
 #[test]
