@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{COLLEAGUE_MARK, failure::failed};
+use super::{COLLEAGUE_MARK, calls_in_words, failure::failed, thoughts};
 use crate::{
     domain::message::is_blank,
     flow::generator::{Beside, Failure, FailureKind, ToolCall, Written},
@@ -11,21 +11,6 @@ use crate::{
 
 /// Tools called in one answer. More is a model gone astray.
 const CALLS_MAX: usize = 32;
-
-/// How models write a call in words, where their server does not know how to read it. Nobody writes so to a customer.
-const CALLS_AS_TEXT: [&str; 8] = [
-    "<tool_call>",
-    "<function=",
-    "[TOOL_CALLS]",
-    "<|python_tag|>",
-    "<|tool_call",
-    "<｜tool▁call",
-    "<|channel|>",
-    "to=functions.",
-];
-
-/// How blocks of thoughts open and close.
-const THOUGHTS: [(&str, &str); 2] = [("<think>", "</think>"), ("[THINK]", "[/THINK]")];
 
 #[derive(Default)]
 pub(crate) struct Assembly {
@@ -101,7 +86,7 @@ impl Assembly {
     /// The words so far, as the contact would read them.
     pub(crate) fn so_far(&self) -> &str {
         let begun = self.text.trim();
-        if THOUGHTS.iter().any(|(open, _)| open.starts_with(begun)) { "" } else { words_of(&self.text) }
+        if thoughts::may_open(begun) { "" } else { words_of(&self.text) }
     }
 
     /// The answer, if there is one.
@@ -117,7 +102,7 @@ impl Assembly {
             Some(Finish::Ended) => {}
         }
         let words = words_of(&self.text).trim();
-        if CALLS_AS_TEXT.iter().any(|mark| words.contains(mark)) {
+        if calls_in_words::has_mark(words) {
             return Err(failed(FailureKind::Malformed, "a tool was called in words"));
         }
         let text = if is_blank(words) { String::new() } else { words.to_owned() };
@@ -146,25 +131,11 @@ fn named((at, call): (usize, Call)) -> Result<ToolCall, Failure> {
 /// What is for the contact: without the block of thoughts that some servers leave at the beginning, and without the mark of
 /// a colleague, which models take up where they read it before each of their own words.
 fn words_of(text: &str) -> &str {
-    let mut words = without_thoughts(text);
+    let mut words = thoughts::without(text);
     while let Some(rest) = words.trim_start().strip_prefix(COLLEAGUE_MARK) {
         words = rest.trim_start();
     }
     words
-}
-
-fn without_thoughts(text: &str) -> &str {
-    THOUGHTS.iter().find_map(|(open, close)| behind_thoughts(text, open, close)).unwrap_or(text)
-}
-
-/// Some servers open the block themselves, in front of what they give: then its end is all that is seen of it. Anywhere else
-/// the tags are text.
-fn behind_thoughts<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
-    match (text.trim_start().strip_prefix(open), text.split_once(close)) {
-        (Some(thoughts), _) => Some(thoughts.split_once(close).map_or("", |(_, words)| words.trim_start())),
-        (None, Some((thoughts, words))) if !thoughts.contains(open) => Some(words.trim_start()),
-        (None, _) => None,
-    }
 }
 
 #[cfg(test)]

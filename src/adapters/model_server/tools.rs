@@ -5,10 +5,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use crate::{
-    domain::tool::{self, Tool},
-    flow::generator::Offer,
-};
+use crate::domain::tool::Tool;
 
 /// Those that Baton itself has: the same in every request.
 static BUILT_IN: LazyLock<[Tool; 3]> = LazyLock::new(built_in);
@@ -16,29 +13,6 @@ static BUILT_IN: LazyLock<[Tool; 3]> = LazyLock::new(built_in);
 /// All of them.
 pub(crate) fn tools(own: &[Tool]) -> impl Iterator<Item = &Tool> {
     BUILT_IN.iter().chain(own)
-}
-
-/// Whether an answer is nothing but calls, written as JSON: so do models whose server does not know how to read them. An
-/// object that says anything else is an answer.
-pub(super) fn are_called_in_words(text: &str, offer: &Offer) -> bool {
-    const FIELDS: [&str; 5] = ["id", "type", "name", "parameters", "arguments"];
-    let own = offer.shown().unwrap_or_default();
-    let is_tool = |name: &str| tool::BUILT_IN.contains(&name) || own.iter().any(|tool| tool.name == name);
-    let is_call = |value: &Value| {
-        let name = value.get("name").and_then(Value::as_str);
-        let fields = value.as_object().into_iter().flatten();
-        name.is_some_and(is_tool) && fields.map(|(field, _)| field.as_str()).all(|it| FIELDS.contains(&it))
-    };
-    match serde_json::from_str(unfenced(text)) {
-        Ok(Value::Array(values)) => !values.is_empty() && values.iter().all(is_call),
-        Ok(value) => is_call(&value),
-        Err(_) => false,
-    }
-}
-
-fn unfenced(text: &str) -> &str {
-    let fenced = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    fenced.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner))
 }
 
 fn built_in() -> [Tool; 3] {
@@ -93,40 +67,11 @@ fn object(properties: Value, required: &str) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::adapters::model_server::fake::order_status;
-
-    #[test]
-    fn a_call_written_as_json_is_known_from_json_for_a_customer() {
-        let offer = Offer::Tools(Arc::from([order_status()]));
-        for called in [
-            r#"{"name": "hand_over", "parameters": {"reason": "asked"}}"#,
-            r#"{"type": "function", "name": "order_status", "arguments": "{}"}"#,
-            r#"[{"name": "stay_silent"}, {"name": "order_status", "parameters": {"order": "7"}}]"#,
-            "```json\n{\"name\": \"hand_over\", \"parameters\": {}}\n```",
-            "```\n{\"name\": \"hand_over\"}```",
-        ] {
-            assert!(are_called_in_words(called, &offer), "{called}");
-        }
-        for answer in [
-            r#"{"name": "Ana", "parameters": {}}"#,
-            r#"{"name": "order_status", "price": 3}"#,
-            r#"[{"name": "hand_over"}, {"name": "Ana"}]"#,
-            "[]",
-            "3",
-            "We open at nine.",
-            r#"Write {"name": "hand_over"} so."#,
-        ] {
-            assert!(!are_called_in_words(answer, &offer), "{answer}");
-        }
-        let own = r#"{"name": "order_status"}"#;
-        assert!(!are_called_in_words(own, &Offer::Nothing), "nobody has told it of that one");
-    }
+    use crate::domain::tool::BUILT_IN as BUILT_IN_NAMES;
 
     #[test]
     fn a_name_that_baton_has_is_nobody_elses() {
-        assert_eq!(tools(&[]).map(|tool| tool.name.as_str()).collect::<Vec<_>>(), tool::BUILT_IN);
+        assert_eq!(tools(&[]).map(|tool| tool.name.as_str()).collect::<Vec<_>>(), BUILT_IN_NAMES);
     }
 }
