@@ -22,6 +22,8 @@ pub(crate) struct Assembly {
     pub(crate) thoughts: String,
     /// The same in blocks.
     pub(crate) details: Vec<Map<String, Value>>,
+    /// Some of it has come as pieces of a stream.
+    pub(crate) comes_in_pieces: bool,
     /// It was ended at the limit of its length.
     pub(crate) is_cut: bool,
     finish: Option<Finish>,

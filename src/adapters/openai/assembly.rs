@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::chunk::{CallDelta, Chunk, Content, Delta, Usage};
 use crate::{
-    adapters::model_server::{Assembly, Call, error_frame},
+    adapters::model_server::{Assembly, Call, error_frame, said},
     flow::generator::{Failure, FailureKind},
 };
 
@@ -19,8 +19,13 @@ pub(super) fn take(assembly: &mut Assembly, chunk: Chunk) -> Result<(), Failure>
     // We ask for one choice; whatever a server sends beside it is not ours.
     let ours = chunk.choices.unwrap_or_default().into_iter().find(|choice| choice.index.unwrap_or(0) == 0);
     let Some(choice) = ours else { return Ok(()) };
-    if let Some(delta) = choice.delta.or(choice.message) {
-        add(assembly, delta)?;
+    match (choice.delta, choice.message) {
+        (Some(delta), _) => {
+            assembly.comes_in_pieces |= brings_something(&delta);
+            add(assembly, delta)?;
+        }
+        (None, Some(message)) => add_whole(assembly, message)?,
+        (None, None) => {}
     }
     match choice.finish_reason.as_deref() {
         None | Some("") => {}
@@ -42,6 +47,27 @@ fn count(assembly: &mut Assembly, usage: &Usage) {
     // Some servers count along with every chunk: the last count is the sum.
     assembly.input_tokens = usage.prompt_tokens.unwrap_or(assembly.input_tokens).max(0);
     assembly.output_tokens = usage.completion_tokens.unwrap_or(assembly.output_tokens).max(0);
+}
+
+fn brings_something(delta: &Delta) -> bool {
+    let has_words = match &delta.content {
+        None => false,
+        Some(Content::Text(text)) => !text.is_empty(),
+        Some(Content::Parts(parts)) => !parts.is_empty(),
+    };
+    has_words || delta.tool_calls.as_ref().is_some_and(|calls| !calls.is_empty())
+}
+
+/// Adds a whole message. Some servers end a stream with one that says all of it once more; but where nothing except thoughts has
+/// come in pieces, it is the answer.
+fn add_whole(assembly: &mut Assembly, message: Delta) -> Result<(), Failure> {
+    if assembly.comes_in_pieces {
+        if !assembly.calls.is_empty() || said(assembly.so_far()) {
+            return Ok(());
+        }
+        assembly.text.clear();
+    }
+    add(assembly, message)
 }
 
 fn add(assembly: &mut Assembly, delta: Delta) -> Result<(), Failure> {
@@ -273,6 +299,48 @@ mod tests {
         let written = assembled(&chunks).finish().expect("an answer");
         assert_eq!((written.text.as_str(), written.input_tokens, written.output_tokens), ("Good day", 12, 3));
         assert!(written.is_cut, "at the server's limit of length");
+    }
+
+    fn last(message: Value) -> Value {
+        json!({
+            "object": "chat.completion",
+            "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }],
+            "usage": { "prompt_tokens": 12, "completion_tokens": 3 },
+        })
+    }
+
+    #[test]
+    fn a_whole_message_at_the_end_of_a_stream_says_nothing_twice() {
+        let text = "We open at nine.";
+        let whole = last(json!({ "role": "assistant", "content": text }));
+        let streamed = ["We open ", "at nine."].map(|piece| delta(json!({ "content": piece })));
+        let streamed_and = |rest: Vec<Value>| [streamed.to_vec(), rest].concat();
+        for chunks in [
+            streamed_and(vec![whole.clone()]),
+            streamed_and(vec![stop(), whole.clone()]),
+            vec![whole.clone()],
+            vec![delta(json!({ "content": "" })), whole],
+            vec![
+                delta(json!({ "content": "<think>They greet." })),
+                last(json!({ "content": format!("<think>They greet.</think>{text}") })),
+            ],
+            vec![delta(json!({ "content": "<think>They greet." })), last(json!({ "content": text }))],
+        ] {
+            let written = assembled(&chunks).finish().expect("an answer");
+            assert_eq!((written.text.as_str(), written.output_tokens), (text, 3), "{chunks:?}");
+        }
+
+        let piece =
+            json!({ "index": 0, "id": "a", "function": { "name": "stay_silent", "arguments": "{}" } });
+        let chunks = [call(piece.clone()), stop(), last(json!({ "content": "", "tool_calls": [piece] }))];
+        assert_eq!(calls(&chunks), [call_of("a", "stay_silent", "{}")]);
+    }
+
+    #[test]
+    fn a_server_that_calls_its_pieces_messages_is_read_too() {
+        let piece = |text: &str| json!({ "choices": [{ "message": { "content": text } }] });
+        let written = assembled(&[piece("We open "), piece("at nine."), stop()]).finish();
+        assert_eq!(written.expect("an answer").text, "We open at nine.");
     }
 
     #[test]
