@@ -87,8 +87,8 @@ impl Assembly {
 
     /// The words so far, as the contact would read them.
     pub(crate) fn so_far(&self) -> &str {
-        let begun = self.text.trim();
-        if thoughts::may_open(begun) { "" } else { words_of(&self.text) }
+        let words = words_of(&self.text);
+        if thoughts::may_open(words.trim()) { "" } else { words }
     }
 
     /// The answer, if there is one.
@@ -163,6 +163,17 @@ mod tests {
         assert_eq!(shown, ["", "", "", "We open", "We open at <think>nine</think>."]);
         assembly.end();
         assert_eq!(assembly.finish().expect("an answer").text, "We open at <think>nine</think>.");
+    }
+
+    #[test]
+    fn who_watches_sees_nothing_of_a_second_block_either() {
+        let mut assembly = Assembly::default();
+        let mut shown = Vec::new();
+        for piece in ["<think></think>", "\n<THI", "NK>secret", "</think>", "We open"] {
+            assembly.text.push_str(piece);
+            shown.push(assembly.so_far().to_owned());
+        }
+        assert_eq!(shown, ["", "", "", "", "We open"]);
     }
 
     #[test]
