@@ -225,6 +225,7 @@ mod tests {
             "One moment.\n<tool_call>{}</tool_call>",
             "<function=hand_over>{}</function>",
             "[TOOL_CALLS][{\"name\": \"hand_over\"}]",
+            "<minimax:tool_call>\n<invoke name=\"hand_over\">",
             "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>hand_over",
             "<|tool_calls_section_begin|><|tool_call_begin|>functions.hand_over:0",
             "<|channel|>commentary to=functions.hand_over<|message|>{}",

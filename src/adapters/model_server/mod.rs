@@ -143,7 +143,7 @@ impl Server {
         progress: &dyn Progress,
     ) -> Result<Written, Failure> {
         let written = self.in_time(self.generate::<W>(self.post(headers, body), progress)).await?;
-        if calls_in_words::is_nothing_else(&written.text, &request.tools) {
+        if calls_in_words::has_call(&written.text, &request.tools) {
             let failure = failed(FailureKind::Malformed, "a tool was called in words");
             return Err(failure.counting(written.input_tokens, written.output_tokens));
         }
