@@ -109,15 +109,29 @@ fn kind_of_code(error: &Value) -> Option<FailureKind> {
 /// one waits. Some servers have no code for it, and say so in these words.
 fn is_too_long(error: &Value) -> bool {
     const CODES: [&str; 3] = ["context_length_exceeded", "exceed_context_size_error", "request_too_large"];
-    const WORDS: [&str; 5] = [
+    const WORDS: [&str; 18] = [
         "maximum context length",
         "longer than the model's context length",
+        "context length is only",
+        "context length of only",
+        "longer than the maximum model length",
+        "maximum prompt length is",
         "exceeds the maximum number of tokens",
+        "exceeded model token limit",
+        "exceeds the available context size",
+        "exceed context limit",
+        "range of input length should be",
+        "inputs must have less than",
+        "inputs tokens + max_new_tokens must be",
+        "input is too long",
         "prompt is too long",
+        "prompt too long",
         "request too large",
+        "exceeds the context window",
     ];
     let text = |name| error.get(name).and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
-    let message = error.as_str().map_or_else(|| text("message"), str::to_ascii_lowercase);
+    // Some put the names of fields into backticks.
+    let message = error.as_str().map_or_else(|| text("message"), str::to_ascii_lowercase).replace('`', "");
     [text("code"), text("type")].iter().any(|code| CODES.contains(&code.as_str()))
         || WORDS.iter().any(|words| message.contains(words))
 }
@@ -287,6 +301,23 @@ mod tests {
             ),
             (413, json!(null)),
         ];
+        let said = [
+            "You passed 9000 input tokens and requested 0 output tokens. However, the model's context length is only 8192 tokens",
+            "The decoder prompt (length 9000) is longer than the maximum model length of 8192.",
+            "This model's maximum prompt length is 131072 but the request contains 150123 tokens.",
+            "Invalid request: Your request exceeded model token limit: 131072 (requested: 150000)",
+            "input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000",
+            "litellm.BadRequestError: BedrockException - {\"message\":\"Input is too long for requested model.\"}",
+            "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]",
+            "prompt too long; exceeded max context length by 120 tokens",
+            "the request exceeds the available context size. try increasing the context size",
+            "However, the model is loaded with context length of only 4096 tokens, which is not enough.",
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 9000",
+            "Input validation error: `inputs` must have less than 4096 tokens. Given: 9000",
+            "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        ];
+        let table =
+            table.into_iter().chain(said.map(|words| (400, json!({ "error": { "message": words } }))));
         for (status, answer) in table {
             let code = StatusCode::from_u16(status).expect("a status");
             assert_eq!(kind_of(code, Some(&answer)), FailureKind::TooLong, "{status} {answer}");
