@@ -69,11 +69,9 @@ fn add(assembly: &mut Assembly, index: u64, piece: Piece) -> Result<(), Failure>
     Ok(())
 }
 
-/// Each count is a sum so far: the last one holds.
 fn count(assembly: &mut Assembly, usage: Option<&Usage>) {
     let Some(usage) = usage else { return };
-    assembly.input_tokens = usage.input().unwrap_or(assembly.input_tokens).max(0);
-    assembly.output_tokens = usage.output_tokens.unwrap_or(assembly.output_tokens).max(0);
+    assembly.count(usage.input(), usage.output_tokens);
 }
 
 /// A refusal is the service's filter, whatever was written before it. Any other reason is an end, also one of length.

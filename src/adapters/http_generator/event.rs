@@ -56,9 +56,7 @@ pub(super) fn take(assembly: &mut Assembly, event: Event) -> Result<Flow, Failur
         assembly.begin_call(Call { id, name: called.name, arguments, ..Call::default() })?;
     }
     if let Some(usage) = event.usage {
-        // Each count is a sum so far: the last one holds.
-        assembly.input_tokens = usage.input_tokens.unwrap_or(assembly.input_tokens).max(0);
-        assembly.output_tokens = usage.output_tokens.unwrap_or(assembly.output_tokens).max(0);
+        assembly.count(usage.input_tokens, usage.output_tokens);
     }
     if event.done == Some(true) {
         assembly.end();

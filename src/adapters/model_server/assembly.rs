@@ -12,12 +12,15 @@ use crate::{
 /// Tools called in one answer. More is a model gone astray.
 const CALLS_MAX: usize = 32;
 
+/// Most tokens of one answer that are believed: more than any model reads, and sums of it stay numbers that can be kept.
+const TOKENS_MAX: i64 = 1_000_000_000;
+
 #[derive(Default)]
 pub(crate) struct Assembly {
     pub(crate) text: String,
     pub(crate) calls: Vec<Call>,
-    pub(crate) input_tokens: i64,
-    pub(crate) output_tokens: i64,
+    input_tokens: i64,
+    output_tokens: i64,
     /// Thoughts that the server gives alongside the words.
     pub(crate) thoughts: String,
     /// The same in blocks.
@@ -58,6 +61,12 @@ impl Assembly {
         }
         self.calls.push(call);
         Ok(())
+    }
+
+    /// What the server has counted. Each count is a sum so far: the last one holds. None: nothing is said of it.
+    pub(crate) fn count(&mut self, input_tokens: Option<i64>, output_tokens: Option<i64>) {
+        self.input_tokens = input_tokens.unwrap_or(self.input_tokens).clamp(0, TOKENS_MAX);
+        self.output_tokens = output_tokens.unwrap_or(self.output_tokens).clamp(0, TOKENS_MAX);
     }
 
     /// An end marker or a finish reason came.
@@ -174,6 +183,15 @@ mod tests {
             shown.push(assembly.so_far().to_owned());
         }
         assert_eq!(shown, ["", "", "", "", "We open"]);
+    }
+
+    #[test]
+    fn what_no_answer_can_cost_is_not_believed() {
+        let mut assembly = Assembly::default();
+        assembly.count(Some(i64::MAX), Some(-1));
+        assert_eq!((assembly.input_tokens, assembly.output_tokens), (1_000_000_000, 0));
+        assembly.count(None, Some(i64::MAX));
+        assert_eq!((assembly.input_tokens, assembly.output_tokens), (1_000_000_000, 1_000_000_000));
     }
 
     #[test]

@@ -45,8 +45,7 @@ pub(super) fn take(assembly: &mut Assembly, chunk: Chunk) -> Result<(), Failure>
 
 fn count(assembly: &mut Assembly, usage: &Usage) {
     // Some servers count along with every chunk: the last count is the sum.
-    assembly.input_tokens = usage.prompt_tokens.unwrap_or(assembly.input_tokens).max(0);
-    assembly.output_tokens = usage.completion_tokens.unwrap_or(assembly.output_tokens).max(0);
+    assembly.count(usage.prompt_tokens, usage.completion_tokens);
 }
 
 fn brings_something(delta: &Delta) -> bool {

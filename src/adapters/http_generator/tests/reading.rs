@@ -99,6 +99,8 @@ fn the_last_count_holds() {
     assert_eq!(counted(json!({ "output_tokens": 30 })), (10, 30));
     assert_eq!(counted(json!(null)), (10, 1));
     assert_eq!(counted(json!({ "input_tokens": -9, "output_tokens": null })), (0, 1));
+    let absurd = json!({ "input_tokens": i64::MAX, "output_tokens": i64::MAX });
+    assert_eq!(counted(absurd), (1_000_000_000, 1_000_000_000));
 }
 
 #[test]
