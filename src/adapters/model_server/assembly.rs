@@ -25,6 +25,8 @@ pub(crate) struct Assembly {
     pub(crate) thoughts: String,
     /// The same in blocks.
     pub(crate) details: Vec<Map<String, Value>>,
+    /// How much has come in those.
+    pub(crate) details_bytes: usize,
     /// Some of it has come as pieces of a stream.
     pub(crate) comes_in_pieces: bool,
     /// It was ended at the limit of its length.
@@ -67,6 +69,12 @@ impl Assembly {
     pub(crate) fn count(&mut self, input_tokens: Option<i64>, output_tokens: Option<i64>) {
         self.input_tokens = input_tokens.unwrap_or(self.input_tokens).clamp(0, TOKENS_MAX);
         self.output_tokens = output_tokens.unwrap_or(self.output_tokens).clamp(0, TOKENS_MAX);
+    }
+
+    /// How large it has become.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let arguments = self.calls.iter().map(|call| call.arguments.len()).sum::<usize>();
+        self.text.len() + self.thoughts.len() + self.details_bytes + arguments
     }
 
     /// An end marker or a finish reason came.

@@ -3,7 +3,7 @@
 
 use std::{
     pin::pin,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     time::Duration,
 };
 
@@ -21,8 +21,12 @@ use super::{
 };
 use crate::flow::generator::{Failure, FailureKind, Progress, Written};
 
-/// Largest answer that is read. Every word travels in some 200 bytes of JSON, unread thoughts included.
+/// Largest answer that is kept, and largest piece of one that is read.
 const ANSWER_MAX_BYTES: usize = 4 << 20;
+
+/// Longest stream that is read: each word travels in 200 to 500 bytes of JSON, unread thoughts included, and models think for
+/// tens of thousands of words.
+const STREAM_MAX_BYTES: usize = 32 << 20;
 
 /// Onlookers are notified at most this often.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
@@ -40,14 +44,28 @@ where
     W: Wire,
     S: Stream<Item = Result<Bytes, E>> + Send,
 {
+    // Read, and not yet part of any event.
+    let pending = AtomicUsize::new(0);
+    let bytes = limited(bytes, idle, STREAM_MAX_BYTES).map(|piece| {
+        let piece = piece?;
+        let pending = pending.fetch_add(piece.len(), Ordering::Relaxed) + piece.len();
+        if pending > ANSWER_MAX_BYTES { Err(Broken::TooLong(ANSWER_MAX_BYTES)) } else { Ok(piece) }
+    });
+    read_events::<W>(bytes, &pending, progress).await
+}
+
+async fn read_events<W: Wire>(
+    bytes: impl Stream<Item = Result<Bytes, Broken>> + Send,
+    pending: &AtomicUsize,
+    progress: &dyn Progress,
+) -> Result<Written, Failure> {
     let is_over = AtomicBool::new(false);
     // Some servers leave out the blank line behind their last event, without which it is none.
     let blank_line = async {
         is_over.store(true, Ordering::Relaxed);
         Ok(Bytes::from_static(b"\n\n"))
     };
-    let bytes = limited(bytes, idle, ANSWER_MAX_BYTES).chain(stream::once(blank_line));
-    let mut events = pin!(SseByteStream::new(bytes));
+    let mut events = pin!(SseByteStream::new(bytes.chain(stream::once(blank_line))));
     let (mut assembly, mut half) = (Assembly::default(), None);
     let mut pace = Pace::default();
     let mut lingers_until: Option<Instant> = None;
@@ -57,6 +75,7 @@ where
             Some(at) => timeout_at(at, events.next()).await.unwrap_or(None),
         };
         let Some(event) = event else { break };
+        pending.store(0, Ordering::Relaxed);
         match event.map_err(broken).and_then(|event| take::<W>(&mut assembly, &mut half, &event)) {
             Ok(Flow::Goes) => {}
             Ok(Flow::Ends) => break,
@@ -67,6 +86,9 @@ where
                 break;
             }
             Err(failure) => return Err(assembly.counted(failure)),
+        }
+        if assembly.kept_bytes() > ANSWER_MAX_BYTES {
+            return Err(assembly.counted(Broken::TooLong(ANSWER_MAX_BYTES).failure()));
         }
         if assembly.has_ended() {
             lingers_until = lingers_until.or_else(|| Some(Instant::now() + LINGER));

@@ -74,7 +74,9 @@ fn add(assembly: &mut Assembly, delta: Delta) -> Result<(), Failure> {
         assembly.thoughts.push_str(thoughts);
     }
     if let Some(Value::Array(pieces)) = delta.reasoning_details {
-        pieces.into_iter().for_each(|piece| add_detail(&mut assembly.details, piece));
+        for piece in pieces {
+            assembly.details_bytes += add_detail(&mut assembly.details, piece);
+        }
     }
     match delta.content {
         None => {}
@@ -89,13 +91,16 @@ fn add(assembly: &mut Assembly, delta: Delta) -> Result<(), Failure> {
 }
 
 /// Adds a piece to its block, or as one of its own. Blocks come one after another, or a few beside each other; their words
-/// come in pieces, all else with any of them.
-fn add_detail(blocks: &mut Vec<Map<String, Value>>, piece: Value) {
-    let Value::Object(piece) = piece else { return };
+/// come in pieces, all else with any of them. How many bytes are kept of it.
+fn add_detail(blocks: &mut Vec<Map<String, Value>>, piece: Value) -> usize {
+    let size = |value: &Value| value.to_string().len();
+    let Value::Object(piece) = piece else { return 0 };
     let Some(block) = blocks.iter_mut().rev().take(8).find(|block| goes_on(block, &piece)) else {
+        let bytes = piece.values().map(size).sum();
         blocks.push(piece);
-        return;
+        return bytes;
     };
+    let mut bytes = 0;
     for (name, value) in piece {
         match (block.get_mut(&name), value) {
             (_, Value::Null) => {}
@@ -103,12 +108,17 @@ fn add_detail(blocks: &mut Vec<Map<String, Value>>, piece: Value) {
                 if matches!(name.as_str(), "text" | "summary" | "data") =>
             {
                 begun.push_str(&more);
+                bytes += more.len();
             }
+            // Most pieces repeat these.
+            (Some(known), value) if *known == value => {}
             (_, value) => {
+                bytes += size(&value);
                 block.insert(name, value);
             }
         }
     }
+    bytes
 }
 
 /// Without an index each block comes whole; and two of one index may be told apart by their ids.

@@ -115,6 +115,32 @@ fn what_is_no_chunk_is_malformed() {
 }
 
 #[test]
+fn thoughts_may_be_longer_than_an_answer_but_neither_is_endless() {
+    let unread = |bytes: usize| {
+        let delta = json!({ "delta": { "content": "", "reasoning": "x".repeat(bytes) } });
+        Bytes::from(format!("data: {}\n\n", json!({ "choices": [delta] })))
+    };
+    let answer = Bytes::from(chunk("We open at nine.", Some("stop")));
+    let pieces = [vec![unread(400); 12_000], vec![answer.clone()]].concat();
+    assert_eq!(read_pieces(pieces).0.expect("an answer").text, "We open at nine.");
+    let endless = [vec![unread(1 << 20); 33], vec![answer.clone()]].concat();
+    assert_eq!(kind(read_pieces(endless).0), FailureKind::Malformed);
+
+    let words = "x".repeat(1 << 20);
+    for delta in [
+        json!({ "content": words }),
+        json!({ "reasoning_content": words }),
+        json!({ "reasoning_details": [{ "type": "reasoning.text", "index": 0, "text": words }] }),
+        json!({ "reasoning_details": [{ "type": "reasoning.text", "text": words }] }),
+        json!({ "tool_calls": [{ "index": 0, "function": { "name": "hand_over", "arguments": words } }] }),
+    ] {
+        let piece = Bytes::from(format!("data: {}\n\n", json!({ "choices": [{ "delta": delta }] })));
+        let kept = [vec![piece; 5], vec![answer.clone()]].concat();
+        assert_eq!(kind(read_pieces(kept).0), FailureKind::Malformed);
+    }
+}
+
+#[test]
 fn a_stream_may_be_cut_at_any_byte() {
     let text = "Grüße 👩‍👩‍👧‍👦 – bis neun.";
     let plain =
