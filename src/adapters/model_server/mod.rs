@@ -224,11 +224,7 @@ impl Server {
     ) -> Result<Written, Failure> {
         // In a box that is gone once the answer begins: this waits for as long as the model writes, thousands of times.
         let response = Box::pin(self.send(post)).await?;
-        if is_json(&response) {
-            read_whole::<W, _, _>(response.bytes_stream(), self.idle).await
-        } else {
-            read::<W, _, _>(response.bytes_stream(), self.idle, progress).await
-        }
+        read::<W, _, _>(response.bytes_stream(), self.idle, progress).await
     }
 
     /// Sends, and waits for a good status.
@@ -259,13 +255,6 @@ impl Server {
             Err(_) => Err(failed(FailureKind::Malformed, "the list of models cannot be read")),
         }
     }
-}
-
-/// A server that ignores `stream` answers with one JSON body.
-fn is_json(response: &Response) -> bool {
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = kind.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/json")
 }
 
 fn address(base: &str, path: &[&str]) -> Result<Url, Invalid> {

@@ -2,6 +2,7 @@
 //! that has an end, or a failure; and the words so far for onlookers.
 
 use std::{
+    future::ready,
     pin::pin,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     time::Duration,
@@ -34,7 +35,8 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// How long an answer that has its finish reason waits for the count of tokens and the end marker behind it.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Reads a stream of events to its end.
+/// Reads an answer to its end: a stream of events, or one JSON body of a server that ignores `stream`. Its first byte tells which,
+/// for what servers say of its type is often wrong.
 pub(crate) async fn read<W, S, E>(
     bytes: S,
     idle: Duration,
@@ -51,12 +53,35 @@ where
         let pending = pending.fetch_add(piece.len(), Ordering::Relaxed) + piece.len();
         if pending > ANSWER_MAX_BYTES { Err(Broken::TooLong(ANSWER_MAX_BYTES)) } else { Ok(piece) }
     });
-    read_events::<W>(bytes, &pending, progress).await
+    let mut bytes = pin!(bytes);
+    let begin = begin(&mut bytes).await.map_err(Broken::failure)?;
+    let first = begin.first().copied();
+    let bytes = stream::once(ready(Ok(begin))).chain(bytes);
+    match first {
+        Some(b'{' | b'[') => whole::<W>(gathered(bytes).await?),
+        _ => read_events::<W>(bytes, &pending, first, progress).await,
+    }
+}
+
+/// What comes first, without blanks and the mark of a byte order. Nothing, if nothing else comes.
+async fn begin<S>(bytes: &mut S) -> Result<Bytes, Broken>
+where
+    S: Stream<Item = Result<Bytes, Broken>> + Unpin,
+{
+    let is_blank = |byte: &u8| byte.is_ascii_whitespace() || b"\xef\xbb\xbf".contains(byte);
+    while let Some(piece) = bytes.next().await {
+        let mut piece = piece?;
+        if let Some(at) = piece.iter().position(|byte| !is_blank(byte)) {
+            return Ok(piece.split_off(at));
+        }
+    }
+    Ok(Bytes::new())
 }
 
 async fn read_events<W: Wire>(
     bytes: impl Stream<Item = Result<Bytes, Broken>> + Send,
     pending: &AtomicUsize,
+    first: Option<u8>,
     progress: &dyn Progress,
 ) -> Result<Written, Failure> {
     let is_over = AtomicBool::new(false);
@@ -68,6 +93,7 @@ async fn read_events<W: Wire>(
     let mut events = pin!(SseByteStream::new(bytes.chain(stream::once(blank_line))));
     let (mut assembly, mut half) = (Assembly::default(), None);
     let mut pace = Pace::default();
+    let mut has_events = false;
     let mut lingers_until: Option<Instant> = None;
     loop {
         let event = match lingers_until {
@@ -76,6 +102,7 @@ async fn read_events<W: Wire>(
         };
         let Some(event) = event else { break };
         pending.store(0, Ordering::Relaxed);
+        has_events = true;
         match event.map_err(broken).and_then(|event| take::<W>(&mut assembly, &mut half, &event)) {
             Ok(Flow::Goes) => {}
             Ok(Flow::Ends) => break,
@@ -95,7 +122,9 @@ async fn read_events<W: Wire>(
         }
         pace.tell(progress, &assembly);
     }
-    assembly.finish()
+    // A line of a stream begins with a colon or with the name of a field: data, event, id, retry.
+    let is_stream = has_events || matches!(first, None | Some(b':' | b'd' | b'e' | b'i' | b'r'));
+    if is_stream { assembly.finish() } else { Err(unreadable()) }
 }
 
 /// Reads an answer that came as one JSON body. Its last brace is its end marker.
@@ -104,7 +133,10 @@ where
     W: Wire,
     S: Stream<Item = Result<Bytes, E>> + Send,
 {
-    let body = collect(bytes, idle, ANSWER_MAX_BYTES).await?;
+    whole::<W>(collect(bytes, idle, ANSWER_MAX_BYTES).await?)
+}
+
+fn whole<W: Wire>(body: Vec<u8>) -> Result<Written, Failure> {
     let mut assembly = Assembly::default();
     let body = String::from_utf8(body).map_err(|_| unreadable())?;
     let taken = W::take_whole(&mut assembly, &halves::whole(&body, &mut None));
@@ -118,11 +150,15 @@ pub(super) async fn collect<S, E>(bytes: S, idle: Duration, max_bytes: usize) ->
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
 {
+    gathered(limited(bytes, idle, max_bytes)).await
+}
+
+async fn gathered(bytes: impl Stream<Item = Result<Bytes, Broken>> + Send) -> Result<Vec<u8>, Failure> {
     let append = |mut body: Vec<u8>, piece: Bytes| async move {
         body.extend_from_slice(&piece);
         Ok(body)
     };
-    limited(bytes, idle, max_bytes).try_fold(Vec::new(), append).await.map_err(|broken| broken.failure())
+    bytes.try_fold(Vec::new(), append).await.map_err(Broken::failure)
 }
 
 fn take<W: Wire>(assembly: &mut Assembly, half: &mut Option<String>, event: &Sse) -> Result<Flow, Failure> {

@@ -177,7 +177,7 @@ async fn an_answer_in_one_piece_is_read_too() {
         assert_eq!(kind(answered::<HttpGenerator>(broken).await), FailureKind::Malformed, "{raw}");
     }
     let page = ResponseTemplate::new(200).set_body_raw("<html>Welcome", "text/html");
-    assert_eq!(kind(answered::<HttpGenerator>(page).await), FailureKind::Cut);
+    assert_eq!(kind(answered::<HttpGenerator>(page).await), FailureKind::Malformed);
     let nothing_at_all = ResponseTemplate::new(204);
     assert_eq!(kind(answered::<HttpGenerator>(nothing_at_all).await), FailureKind::Cut);
 }

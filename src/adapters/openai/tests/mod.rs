@@ -121,6 +121,17 @@ async fn a_server_that_does_not_stream_is_read_too() {
 }
 
 #[tokio::test]
+async fn what_a_server_says_of_its_type_is_not_believed() {
+    let stream = ResponseTemplate::new(200).set_body_raw(OpenAi::whole(), "application/json");
+    assert_eq!(answered::<OpenAi>(stream).await.expect("an answer").text, "We open at nine.");
+    let message = json!({ "choices": [{ "message": { "content": "We open at nine." } }] }).to_string();
+    for kind in ["text/event-stream", "text/plain"] {
+        let whole = ResponseTemplate::new(200).set_body_raw(message.clone(), kind);
+        assert_eq!(answered::<OpenAi>(whole).await.expect("an answer").text, "We open at nine.");
+    }
+}
+
+#[tokio::test]
 async fn what_came_beside_a_call_goes_back_with_it() {
     let signature = json!({ "google": { "thought_signature": "c2lnbmVk" } });
     let thought = |text: &str| json!({ "reasoning_content": text });

@@ -114,6 +114,27 @@ fn what_is_no_chunk_is_malformed() {
     assert_eq!(kind(read_pieces(endless).0), FailureKind::Malformed);
 }
 
+/// Whatever the server says of its type.
+#[test]
+fn an_answer_is_known_by_its_first_byte_and_what_is_no_answer_is_malformed() {
+    let message = json!({ "choices": [{ "message": { "content": "We open at nine." } }] }).to_string();
+    for whole in [message.clone(), format!("\r\n \n{message}\n"), format!("\u{feff}{message}")] {
+        assert_eq!(read_text(&whole).expect("an answer").text, "We open at nine.");
+        let bytes = Bytes::from(whole);
+        let single = (0..bytes.len()).map(|at| bytes.slice(at..=at)).collect();
+        assert_eq!(read_pieces(single).0.expect("an answer").text, "We open at nine.", "byte by byte");
+    }
+    for nonsense in [&message[..20], "[1]", "<html>\n\nWelcome\n\n</html>", "Internal Server Error\n\n", "OK"]
+    {
+        assert_eq!(kind(read_text(nonsense)), FailureKind::Malformed, "{nonsense}");
+    }
+    let packed = vec![Bytes::from_static(b"\x1f\x8b\x08\0\0\0\0\0\n\n\x04\xff")];
+    assert_eq!(kind(read_pieces(packed).0), FailureKind::Malformed);
+    for cut in ["", " \n", ": still there\n\n", "dat", "data: {\"cho"] {
+        assert_eq!(kind(read_text(cut)), FailureKind::Cut, "{cut}");
+    }
+}
+
 #[test]
 fn thoughts_may_be_longer_than_an_answer_but_neither_is_endless() {
     let unread = |bytes: usize| {
