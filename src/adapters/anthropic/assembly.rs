@@ -77,7 +77,7 @@ fn count(assembly: &mut Assembly, usage: Option<&Usage>) {
 /// A refusal is the service's filter, whatever was written before it. Any other reason is an end, also one of length.
 fn stop(assembly: &mut Assembly, reason: Option<&str>) {
     match reason {
-        None | Some("") => {}
+        None | Some("" | "null") => {}
         Some("refusal") => assembly.filter(),
         Some(reason) => {
             assembly.is_cut |= matches!(reason, "max_tokens" | "model_context_window_exceeded");

@@ -103,6 +103,7 @@ async fn read_events<W: Wire>(
         let Some(event) = event else { break };
         pending.store(0, Ordering::Relaxed);
         has_events = true;
+        let kept_bytes = assembly.kept_bytes();
         match event.map_err(broken).and_then(|event| take::<W>(&mut assembly, &mut half, &event)) {
             Ok(Flow::Goes) => {}
             Ok(Flow::Ends) => break,
@@ -117,8 +118,9 @@ async fn read_events<W: Wire>(
         if assembly.kept_bytes() > ANSWER_MAX_BYTES {
             return Err(assembly.counted(Broken::TooLong(ANSWER_MAX_BYTES).failure()));
         }
-        if assembly.has_ended() {
-            lingers_until = lingers_until.or_else(|| Some(Instant::now() + LINGER));
+        // Words behind the reason to finish show that it was none yet.
+        if assembly.has_ended() && (lingers_until.is_none() || assembly.kept_bytes() > kept_bytes) {
+            lingers_until = Some(Instant::now() + LINGER);
         }
         pace.tell(progress, &assembly);
     }

@@ -28,7 +28,8 @@ pub(super) fn take(assembly: &mut Assembly, chunk: Chunk) -> Result<(), Failure>
         (None, None) => {}
     }
     match choice.finish_reason.as_deref() {
-        None | Some("") => {}
+        // One server writes the word.
+        None | Some("" | "null") => {}
         Some("error") => assembly.fail(FailureKind::Server, "the model ended with an error"),
         Some("content_filter") => assembly.filter(),
         // The server stops, or has no room left: what came is half a sentence.
@@ -364,6 +365,7 @@ mod tests {
         {
             assert_eq!(ended(reason).map(|written| written.is_cut), Ok(is_cut), "{reason}");
         }
+        assert_eq!(ended("null").expect_err("no end").kind, FailureKind::Cut);
         for (reason, kind) in [
             ("abort", FailureKind::Cut),
             ("cancelled", FailureKind::Cut),

@@ -1,9 +1,9 @@
 //! On bytes alone: what an answer is, however it is cut, and what it is not.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, time::Duration};
 
 use bytes::Bytes;
-use futures_util::stream as streams;
+use futures_util::{StreamExt as _, stream as streams};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -159,6 +159,17 @@ fn thoughts_may_be_longer_than_an_answer_but_neither_is_endless() {
         let kept = [vec![piece; 5], vec![answer.clone()]].concat();
         assert_eq!(kind(read_pieces(kept).0), FailureKind::Malformed);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_behind_a_reason_to_finish_are_waited_for() {
+    let pieces = ["We open ", "at nine, ", "but not on Sundays."].map(|words| chunk(words, Some("stop")));
+    let slowly = streams::iter(pieces).then(|piece| async {
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        Ok::<_, Infallible>(Bytes::from(piece))
+    });
+    let written = openai::read_stream(slowly.chain(streams::pending()), LONG, &Heard::default()).await;
+    assert_eq!(written.expect("an answer").text, "We open at nine, but not on Sundays.");
 }
 
 #[test]
