@@ -41,23 +41,24 @@ pub(super) fn take_whole(assembly: &mut Assembly, message: Message) -> Result<()
 
 fn begin(assembly: &mut Assembly, index: Option<u64>, block: Block) -> Result<(), Failure> {
     match block {
-        Block::Text { text } => assembly.text.push_str(&text),
+        Block::Text { text } => assembly.write(&text),
         Block::ToolUse { id, name, input } => {
             // An empty object stands for pieces to come; if none comes, no arguments are what was meant.
             let arguments = match &input {
                 Value::Object(fields) if !fields.is_empty() => input.to_string(),
                 _ => String::new(),
             };
+            assembly.is_parted = true;
             assembly.begin_call(Call { index, id, name, arguments, extra: None })?;
         }
-        Block::Other => {}
+        Block::Other => assembly.is_parted = true,
     }
     Ok(())
 }
 
 fn add(assembly: &mut Assembly, index: u64, piece: Piece) -> Result<(), Failure> {
     match piece {
-        Piece::TextDelta { text } => assembly.text.push_str(&text),
+        Piece::TextDelta { text } => assembly.write(&text),
         Piece::InputJsonDelta { partial_json } => {
             // The last of that number: the service's own tools write such pieces too, but their blocks are no calls.
             if let Some(call) = assembly.calls.iter_mut().rfind(|call| call.index == Some(index)) {

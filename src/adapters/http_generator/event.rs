@@ -49,7 +49,7 @@ pub(super) fn take(assembly: &mut Assembly, event: Event) -> Result<Flow, Failur
         return Err(error_frame(&error));
     }
     if let Some(text) = event.text {
-        assembly.text.push_str(&text);
+        assembly.write(&text);
     }
     for called in event.calls.into_iter().flatten() {
         let (id, arguments) = (called.id.unwrap_or_default(), arguments(called.arguments));

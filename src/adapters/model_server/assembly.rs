@@ -29,6 +29,8 @@ pub(crate) struct Assembly {
     pub(crate) details_bytes: usize,
     /// Some of it has come as pieces of a stream.
     pub(crate) comes_in_pieces: bool,
+    /// Something else has come behind the words.
+    pub(crate) is_parted: bool,
     /// It was ended at the limit of its length.
     pub(crate) is_cut: bool,
     finish: Option<Finish>,
@@ -63,6 +65,19 @@ impl Assembly {
         }
         self.calls.push(call);
         Ok(())
+    }
+
+    /// Words came. Behind something else they are a paragraph of their own.
+    pub(crate) fn write(&mut self, words: &str) {
+        if words.is_empty() {
+            return;
+        }
+        let touches = |it: Option<char>| it.is_some_and(|it| !it.is_whitespace());
+        if self.is_parted && touches(self.text.chars().next_back()) && touches(words.chars().next()) {
+            self.text.push_str("\n\n");
+        }
+        self.is_parted = false;
+        self.text.push_str(words);
     }
 
     /// What the server has counted. Each count is a sum so far: the last one holds. None: nothing is said of it.

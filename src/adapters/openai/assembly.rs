@@ -81,7 +81,7 @@ fn add(assembly: &mut Assembly, delta: Delta) -> Result<(), Failure> {
     }
     match delta.content {
         None => {}
-        Some(Content::Text(text)) => assembly.text.push_str(&text),
+        Some(Content::Text(text)) => assembly.write(&text),
         Some(Content::Parts(parts)) => {
             let texts =
                 parts.into_iter().filter(|part| part.kind.as_deref().is_none_or(|kind| kind == "text"));

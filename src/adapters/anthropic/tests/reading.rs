@@ -133,6 +133,33 @@ fn thoughts_and_what_is_new_are_left_unread() {
 }
 
 #[test]
+fn words_that_another_block_parts_are_paragraphs_and_others_are_not() {
+    let words = |index, words: &str| {
+        [
+            block(index, &json!({ "type": "text", "text": "" })),
+            delta(index, &json!({ "type": "text_delta", "text": words })),
+        ]
+        .concat()
+    };
+    let thinks = |index| block(index, &json!({ "type": "thinking", "thinking": "", "signature": "" }));
+    let read_text = |events: &[String]| read(&[events, &[over()]].concat()).expect("an answer").text;
+    let one = call(1, "toolu_1", "stay_silent", &[]);
+    for parted in [
+        [words(0, "Let me look."), one.clone(), words(2, "We open at nine.")],
+        [words(0, "Let me look."), thinks(1), words(2, "We open at nine.")],
+        [words(0, "Let me look.\n\n"), one.clone(), words(2, "We open at nine.")],
+        [words(0, "Let me look."), one, words(2, "\n\nWe open at nine.")],
+    ] {
+        assert_eq!(read_text(&parted), "Let me look.\n\nWe open at nine.");
+    }
+    assert_eq!(
+        read_text(&[words(0, "We open at nine"), words(1, ", says the door.")]),
+        "We open at nine, says the door."
+    );
+    assert_eq!(read_text(&[thinks(0), words(1, "We open.")]), "We open.");
+}
+
+#[test]
 fn the_last_count_holds() {
     let counted = |usage| {
         let end = json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": usage });
