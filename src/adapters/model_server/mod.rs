@@ -7,6 +7,8 @@ mod thoughts;
 
 mod calls_in_words;
 
+mod call_ids;
+
 mod stream;
 
 mod halves;
@@ -142,11 +144,12 @@ impl Server {
         body: String,
         progress: &dyn Progress,
     ) -> Result<Written, Failure> {
-        let written = self.in_time(self.generate::<W>(self.post(headers, body), progress)).await?;
+        let mut written = self.in_time(self.generate::<W>(self.post(headers, body), progress)).await?;
         if calls_in_words::has_call(&written.text, &request.tools) {
             let failure = failed(FailureKind::Malformed, "a tool was called in words");
             return Err(failure.counting(written.input_tokens, written.output_tokens));
         }
+        call_ids::set_apart(&mut written.calls, &request.lines);
         Ok(written)
     }
 

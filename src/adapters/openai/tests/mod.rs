@@ -132,6 +132,25 @@ async fn what_a_server_says_of_its_type_is_not_believed() {
 }
 
 #[tokio::test]
+async fn a_call_without_an_id_gets_one_that_no_earlier_round_has() {
+    let server = MockServer::start().await;
+    let called =
+        json!({ "choices": [{ "message": { "tool_calls": [{ "function": { "name": "stay_silent" } }] } }] });
+    Mock::given(method("POST"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(called))
+        .mount(&server)
+        .await;
+    let model = model_at::<OpenAi>(&server.uri(), LONG, LONG);
+    let mut request = question();
+    for id in ["call_0", "call_1", "call_2"] {
+        let written = model.reply(&request, &Heard::default()).await.expect("a call");
+        assert_eq!(written.calls[0].id, id);
+        request.lines.push(Line::Calls(written.text, written.calls));
+        request.lines.push(Line::Result { call: id.into(), text: "not done".into() });
+    }
+}
+
+#[tokio::test]
 async fn what_came_beside_a_call_goes_back_with_it() {
     let signature = json!({ "google": { "thought_signature": "c2lnbmVk" } });
     let thought = |text: &str| json!({ "reasoning_content": text });
