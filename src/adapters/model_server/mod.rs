@@ -32,7 +32,7 @@ use std::{fmt, time::Duration};
 
 use futures_util::FutureExt as _;
 use reqwest::{
-    Client, RequestBuilder, Response, Url,
+    Client, RequestBuilder, Response, StatusCode, Url,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
     multipart::Form,
 };
@@ -232,8 +232,14 @@ impl Server {
 
     /// Sends, and waits for a good status.
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        let sent = self.exchange(request).await?;
+        self.judge(sent).await
+    }
+
+    /// Sends, and waits for any status.
+    async fn exchange(&self, request: RequestBuilder) -> Result<reqwest::Result<Response>, Failure> {
         let sent = timeout(self.idle, self.with_headers(request).send()).await;
-        self.judge(sent.map_err(|_| failure::idle(self.idle))?).await
+        sent.map_err(|_| failure::idle(self.idle))
     }
 
     fn with_headers(&self, request: RequestBuilder) -> RequestBuilder {
@@ -250,7 +256,11 @@ impl Server {
         struct Models {
             data: Vec<serde::de::IgnoredAny>,
         }
-        let response = self.send(self.client.get(self.models.clone())).await?;
+        let listed = self.exchange(self.client.get(self.models.clone())).await?;
+        if listed.as_ref().is_ok_and(|response| is_nowhere(response.status())) {
+            return self.look_where_it_answers().await;
+        }
+        let response = self.judge(listed).await?;
         let body = stream::collect(response.bytes_stream(), self.idle, MODELS_MAX_BYTES).await?;
         match serde_json::from_slice::<Models>(&body) {
             Ok(models) if models.data.len() == 1 => Ok("answers, with one model".to_owned()),
@@ -258,6 +268,29 @@ impl Server {
             Err(_) => Err(failed(FailureKind::Malformed, "the list of models cannot be read")),
         }
     }
+
+    /// Whether answers are asked for there, of a server that lists no models. Asked what is no question, so that nothing is written,
+    /// it finds fault with that; where the address or the key is wrong, it says so.
+    async fn look_where_it_answers(&self) -> Result<String, Failure> {
+        let asked = self.exchange(self.post(HeaderMap::new(), "{}".to_owned())).await;
+        match asked {
+            Ok(Ok(response)) if is_nowhere(response.status()) || is_closed(response.status()) => {
+                Err(refused(response, self.idle).await)
+            }
+            // It has answered, though not to that.
+            Ok(Ok(_) | Err(_)) | Err(_) => Ok("answers, and lists no models".to_owned()),
+        }
+    }
+}
+
+/// Nothing is at that address.
+fn is_nowhere(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED)
+}
+
+/// Not for us.
+fn is_closed(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
 
 fn address(base: &str, path: &[&str]) -> Result<Url, Invalid> {

@@ -9,7 +9,7 @@ mod looking;
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
-    matchers::{body_partial_json, header, method, path},
+    matchers::{body_json, body_partial_json, header, method, path},
 };
 
 use super::*;
@@ -238,4 +238,20 @@ async fn a_check_counts_the_models() {
     let elsewhere = model_at::<OpenAi>(&server.uri(), LONG, LONG);
     let failure = elsewhere.check().await.expect_err("a failure");
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Refused, "status 404"));
+}
+
+#[tokio::test]
+async fn a_server_without_a_list_of_models_is_asked_whether_it_answers() {
+    for unlisted in [404, 405, 501] {
+        let server = MockServer::start().await;
+        Mock::given(method("GET")).respond_with(ResponseTemplate::new(unlisted)).mount(&server).await;
+        let asked =
+            || Mock::given(method("POST")).and(path("/v1/chat/completions")).and(body_json(json!({})));
+        let model = model_at::<OpenAi>(&format!("{}/v1", server.uri()), LONG, LONG);
+        asked().respond_with(ResponseTemplate::new(400)).up_to_n_times(1).mount(&server).await;
+        assert_eq!(model.check().await.as_deref(), Ok("answers, and lists no models"), "{unlisted}");
+        asked().respond_with(ResponseTemplate::new(401)).mount(&server).await;
+        let failure = model.check().await.expect_err("a failure");
+        assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Refused, "status 401"));
+    }
 }
