@@ -161,7 +161,9 @@ async fn answered(mut response: Response, ends_at: Instant) -> Attempt {
         }
     }
     answer.truncate(ANSWER_MAX);
-    let text = String::from_utf8_lossy(&answer).replace('\0', "");
+    // Some answers are no text at all.
+    let is_shown = |it: &char| !it.is_control() || it.is_whitespace();
+    let text: String = String::from_utf8_lossy(&answer).chars().filter(is_shown).collect();
     Attempt {
         status: Some(status.as_u16()),
         trouble,

@@ -173,9 +173,10 @@ impl Endpoint {
         if error.is_timeout() { what.to_owned() } else { self.redact(&format!("{what}: {cause}")) }
     }
 
-    /// The words, shortened, without the token: the gateway's own error bodies repeat it.
+    /// The words, shortened, without the token: the gateway's own error bodies repeat it. And without what cannot be shown: some
+    /// bodies are no text at all.
     pub(super) fn redact(&self, words: &str) -> String {
-        let mut words = words.to_owned();
+        let mut words: String = words.chars().filter_map(shown).collect();
         let escaped: String = url_escaped(&self.token);
         for secret in [self.token.as_str(), escaped.as_str()] {
             if !secret.is_empty() {
@@ -199,6 +200,15 @@ fn media_of(base: &Url) -> Url {
         }
     }
     media
+}
+
+/// None for what cannot be shown. A line is as long as it wants to be.
+fn shown(it: char) -> Option<char> {
+    match it {
+        it if it.is_whitespace() => Some(' '),
+        it if it.is_control() || it == char::REPLACEMENT_CHARACTER => None,
+        it => Some(it),
+    }
 }
 
 /// The token as it stands in a path.
@@ -258,6 +268,16 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::http_client::http_client;
+
+    #[test]
+    fn what_cannot_be_shown_is_not_quoted_and_hides_no_token() {
+        let client = http_client(Duration::from_secs(1)).expect("a client");
+        let endpoint = Endpoint::new(client, "http://127.0.0.1:1", "7105", "s3cret").expect("an address");
+        let body =
+            String::from_utf8_lossy(b"\x1f\x8b\x08\0 Bad\r\ngateway \xff\x7f at s3\0cret\0").into_owned();
+        assert_eq!(endpoint.redact(&body), "Bad  gateway  at ***");
+    }
 
     #[test]
     fn files_go_to_the_gateways_own_host_for_them_and_to_no_other() {

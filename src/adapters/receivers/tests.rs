@@ -121,7 +121,7 @@ async fn each_way_to_fail_has_a_name() {
     let hasty = Outward::within(hosts, Duration::from_millis(300)).expect("a client");
     let slow = hasty.post(parcel(&silent.uri())).await;
     assert_eq!((slow.status, slow.trouble), (None, Some(Trouble::Timeout)));
-    let long = of(ResponseTemplate::new(400).set_body_string("no \0".repeat(2_000))).await;
+    let long = of(ResponseTemplate::new(400).set_body_string("no \0\u{8}".repeat(2_000))).await;
     assert_eq!(long.trouble, Some(Trouble::Refused));
     let answer = long.answer.expect("the beginning of it");
     assert!(answer.starts_with("no no ") && answer.len() <= ANSWER_MAX, "{}", answer.len());
