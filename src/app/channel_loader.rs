@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::Context as _;
 use futures_util::stream::{self, StreamExt as _};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 use super::vault::Vault;
 use crate::{
@@ -79,6 +79,8 @@ pub(super) struct ChannelLoader {
     /// count and a change of the same moment neither may undo the other.
     spent: Mutex<HashMap<String, f64>>,
     linking: Semaphore,
+    /// Something was changed through this instance: the others are to hear of it.
+    pub(super) changed: Notify,
 }
 
 impl ChannelLoader {
@@ -103,6 +105,7 @@ impl ChannelLoader {
             loaded: Mutex::default(),
             spent: Mutex::default(),
             linking: Semaphore::new(LINKING_MAX),
+            changed: Notify::new(),
         }
     }
 

@@ -12,7 +12,7 @@ use execution::{
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{parts::Parts, prefix, redis, shutdown::Shutdown};
+use super::{channel_loader::ChannelLoader, parts::Parts, prefix, redis, shutdown::Shutdown};
 use crate::{
     config::Settings,
     domain::{mode::Mode, time::duration},
@@ -27,6 +27,8 @@ use crate::{
 const CLAIM: Duration = Duration::from_secs(10);
 /// Where instances tell each other of withdrawn permits.
 const STANDINGS: &str = "standings";
+/// And of channels that were changed.
+const CHANNELS: &str = "channels";
 
 /// What Redis is to an instance, if there is one.
 pub(super) struct Coordination {
@@ -66,7 +68,45 @@ pub(super) fn listen(
     shutdown.tasks.spawn(hear(Arc::clone(&others), Arc::clone(dispatch), stop.clone()));
     let onlookers = Arc::clone(&dispatch.onlookers);
     shutdown.tasks.spawn(onlookers::share(onlookers, Arc::clone(&others), stop.clone()));
+    shutdown.tasks.spawn(share_channels(
+        Arc::clone(&parts.channel_loader),
+        Arc::clone(&others),
+        stop.clone(),
+    ));
     shutdown.tasks.spawn(tell(others, told, stop.clone()));
+}
+
+/// Has the others load what was changed through this instance, and loads what was through theirs: a setting acts on the next
+/// message, wherever that comes. What is missed meanwhile is loaded within a second.
+pub(super) async fn share_channels(
+    loader: Arc<ChannelLoader>,
+    others: Arc<dyn Broadcast>,
+    stop: CancellationToken,
+) {
+    let mut heard = others.subscribe(CHANNELS);
+    loop {
+        let said = tokio::select! {
+            () = stop.cancelled() => return,
+            () = loader.changed.notified() => None,
+            said = heard.recv() => match said {
+                Some(said) => Some(said),
+                None => return,
+            },
+        };
+        match said {
+            None => {
+                if let Err(error) = others.publish(CHANNELS, "changed").await {
+                    tracing::debug!(%error, "other instances were not told");
+                }
+            }
+            Some(Heard::Message(_)) => {
+                if let Err(error) = loader.load().await {
+                    tracing::debug!(error = format!("{error:#}"), "changed channels were not loaded yet");
+                }
+            }
+            Some(Heard::Connected | Heard::Lost) => {}
+        }
+    }
 }
 
 /// Hears of permits that others have withdrawn.

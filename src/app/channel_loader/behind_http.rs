@@ -74,6 +74,7 @@ impl ports::Channels for ChannelLoader {
                 "channels were not loaded; they will be within a second"
             );
         }
+        self.changed.notify_one();
     }
 
     // Not more than a few are asked at once: pages ask again and again for as long as they are open, and a gateway may

@@ -1,6 +1,8 @@
 //! Channels over a real registry, as they are loaded when their rows change.
 
+use execution::broadcast::{self, Broadcast};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 
 use super::*;
@@ -9,21 +11,24 @@ use crate::{
         http_client::http_client,
         test_stores::{self, NOW},
     },
-    app::{chores::tests::Gateway, vault::KEY_BYTES},
+    app::{chores::tests::Gateway, coordination::share_channels, vault::KEY_BYTES},
 };
 
 /// A loader over a SQLite file of their own, where these settings are set.
 async fn loader(set: &[(&str, &str)]) -> (ChannelLoader, tempfile::TempDir) {
     let (store, folder) = test_stores::sqlite().await;
+    (loader_over(Arc::new(store), set), folder)
+}
+
+fn loader_over(registry: Arc<dyn Registry>, set: &[(&str, &str)]) -> ChannelLoader {
     let settings = Settings::default().adjusted(&[], set).expect("right");
-    let loader = ChannelLoader::new(
-        Arc::new(store),
+    ChannelLoader::new(
+        registry,
         Arc::new(settings),
         Arc::new(Vault::new(&[[1; KEY_BYTES]]).expect("a vault")),
         http_client(super::super::CONNECT).expect("a client"),
         None,
-    );
-    (loader, folder)
+    )
 }
 
 /// The row of a channel on this instance.
@@ -68,6 +73,37 @@ impl ChannelLoader {
     pub(in crate::app) fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings)
     }
+}
+
+/// Loaded by what the other says alone: nothing else looks here.
+#[tokio::test]
+async fn what_is_changed_through_one_instance_is_loaded_by_the_others_at_once() {
+    let (store, _folder) = test_stores::sqlite().await;
+    let here = Arc::new(loader_over(Arc::new(store), &[]));
+    let there = Arc::new(loader_over(Arc::clone(&here.registry), &[]));
+    let others: Arc<dyn Broadcast> = Arc::new(broadcast::Memory::new());
+    let stop = CancellationToken::new();
+    for loader in [&here, &there] {
+        tokio::spawn(share_channels(Arc::clone(loader), Arc::clone(&others), stop.clone()));
+    }
+    let mut shop = row(&here, "shop", "7105000001");
+    assert!(here.registry.add_channel(&shop).await.expect("written"));
+    let split = |loader: &ChannelLoader| loader.channels.get("shop").map(|shop| shop.policy.split_chars);
+    for wanted in [111, 222] {
+        let before = shop.updated_at;
+        shop.settings.insert("split_chars".to_owned(), json!(wanted));
+        shop.updated_at = before.plus_ms(1);
+        assert!(here.registry.put_channel(&shop, before).await.expect("written"));
+        let seen = async {
+            while split(&there) != Some(wanted) {
+                // The first time it may not listen yet.
+                ports::Channels::changed(&*here).await;
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), seen).await.expect("it is loaded there");
+    }
+    stop.cancel();
 }
 
 fn is_spent(loader: &ChannelLoader) -> bool {
