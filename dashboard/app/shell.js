@@ -32,9 +32,14 @@ export function Shell() {
     <a class="skip" href="#page">${t("skip")}</a>
     <div class="shell">
       <${Navigation} />
-      <main id="page" class="page-${page}">${isPage(page) ? html`<${Page} key=${page} name=${page} />` : html`<${Inbox} />`}</main>
+      <main id="page" class="page-${page}">${isPage(page) ? html`<${Page} key=${page} name=${page} />` : page === "inbox" ? html`<${Inbox} />` : html`<${Nowhere} />`}</main>
     </div>
     <${Overlays} /><${Toasts} />`;
+}
+
+/** The address is mistyped, or of another version. */
+function Nowhere() {
+  return html`<div class="empty"><h1>${t("page.none")}</h1><a class="button" href=${inboxAt(filter.value)} data-within>${t("thread.back")}</a></div>`;
 }
 
 function Navigation() {

@@ -109,6 +109,11 @@ impl Answer {
         Self { cookie: Some(cookie), ..self }
     }
 
+    /// The same with 404: it is shown in the place of what is not there.
+    pub(crate) fn missing(self) -> Self {
+        Self { status: StatusCode::NOT_FOUND, ..self }
+    }
+
     /// 200 of that media type.
     pub(crate) fn text(media_type: &'static str, text: impl Into<Bytes>) -> Self {
         Self::of(StatusCode::OK, Body::Text(media_type, text.into()))

@@ -11,7 +11,14 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-use actix_web::web::{Data, Path};
+use actix_web::{
+    HttpRequest,
+    http::{
+        Method,
+        header::{Accept, Header as _},
+    },
+    web::{Data, Path},
+};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use rust_embed::RustEmbed;
@@ -33,7 +40,7 @@ use super::{
 struct Files;
 
 /// Where the page is shown. Which part of it, the page itself reads from the address.
-pub(super) const PATHS: [&str; 11] = [
+pub(super) const PATHS: [&str; 12] = [
     "/",
     "/sign-in",
     "/inbox",
@@ -42,10 +49,14 @@ pub(super) const PATHS: [&str; 11] = [
     "/dead-letters",
     "/overview",
     "/playground",
+    "/playground/{chat}",
     "/settings",
     "/settings/{section}",
     "/settings/{section}/{what}",
 ];
+
+/// First words of addresses that programs use: what is not there is a problem document to them, however they ask.
+const OF_PROGRAMS: [&str; 5] = ["api", "webhooks", "metrics", "healthz", "readyz"];
 
 /// Where its files are.
 pub(super) const FILES: &str = "/app/{version}/{path:.+}";
@@ -63,6 +74,18 @@ pub(super) async fn page(doors: Data<Doors>) -> Result<Answer, Problem> {
     let html = if IS_READ_AGAIN { written() } else { PAGE.get_or_init(written).clone() };
     let html = html.ok_or_else(Problem::internal)?;
     Ok(Answer::page(html.replace("{language}", doors.language.unwrap_or_default()), None))
+}
+
+/// Where no route leads. Somebody who has mistyped the address of a page gets the page, which says so and leads on.
+pub(super) async fn nowhere(request: HttpRequest, doors: Data<Doors>) -> Result<Answer, Problem> {
+    let first = request.path().split('/').nth(1).unwrap_or_default();
+    let is_read = request.method() == Method::GET || request.method() == Method::HEAD;
+    let is_looked_at =
+        Accept::parse(&request).is_ok_and(|accept| accept.preference().essence_str() == "text/html");
+    if !is_read || !is_looked_at || OF_PROGRAMS.contains(&first) {
+        return Err(Problem::not_found());
+    }
+    Ok(page(doors).await?.missing())
 }
 
 /// A file.

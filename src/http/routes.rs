@@ -228,7 +228,7 @@ pub fn mount(config: &mut ServiceConfig, main: &Handle) {
             async { problem }
         })));
     }
-    config.default_service(web::to(async || Problem::not_found()));
+    config.default_service(web::to(dashboard::nowhere));
 }
 
 fn allowed(method: &Method) -> &str {

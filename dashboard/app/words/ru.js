@@ -22,6 +22,7 @@ export const ru = {
   "live": "На связи",
   "live.connecting": "Подключение…",
   "live.reconnecting": "Подключаемся снова… данные могли устареть",
+  "page.none": "Такой страницы нет.",
   "page.not_fetched": "Не удалось загрузить страницу: Baton недоступен или уже обновлён.",
   "language.not_fetched": "Сейчас эту страницу не прочесть на языке {name}: Baton недоступен или уже обновлён.",
   "problem.unreachable": "Нет связи с Baton.",

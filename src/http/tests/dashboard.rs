@@ -11,6 +11,7 @@ async fn the_page_is_shown_to_anyone_and_lets_nothing_in_from_elsewhere() {
         "/inbox/0199aaaa-0000-7000-8000-000000000000",
         "/settings/people",
         "/settings/channels/shop",
+        "/playground/6580000001%40c.us",
     ] {
         let page = world.send(request("GET", path, None)).await;
         assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"), "{path}");
@@ -24,6 +25,32 @@ async fn the_page_is_shown_to_anyone_and_lets_nothing_in_from_elsewhere() {
     }
     for path in ["/nowhere", "/inbox/a/b", "/index.html"] {
         assert_eq!(world.send(request("GET", path, None)).await.problem(), (404, "not_found".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn who_mistypes_an_address_is_shown_the_page_and_a_program_is_told_the_problem() {
+    const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let world = World::new();
+    for path in ["/nowhere", "/inbox/", "/inbox/a/b", "/index.html"] {
+        let page = world.send(request("GET", path, None).insert_header(("Accept", BROWSER))).await;
+        assert_eq!((page.status, page.header("content-type")), (404, "text/html; charset=utf-8"), "{path}");
+        assert!(page.body.contains("id=\"app\""), "{path}: {}", page.body);
+    }
+    for (method, path, accept) in [
+        ("GET", "/api/v1/nowhere", BROWSER),
+        ("GET", "/api", BROWSER),
+        ("GET", "/webhooks/nowhere", BROWSER),
+        ("GET", "/metrics/nowhere", BROWSER),
+        ("GET", "/healthz/", BROWSER),
+        ("GET", "/readyz/", BROWSER),
+        ("GET", "/app/x/nothing.js", BROWSER),
+        ("POST", "/nowhere", BROWSER),
+        ("GET", "/nowhere", "*/*"),
+        ("GET", "/nowhere", "application/json, text/html;q=0.9"),
+    ] {
+        let refused = world.send(request(method, path, None).insert_header(("Accept", accept))).await;
+        assert_eq!(refused.problem(), (404, "not_found".to_owned()), "{method} {path} {accept}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which conversations are looked at stands in the address.
+//! What is looked at stands in the address: it survives a reload, and one that leads nowhere says so.
 
 use serde_json::{Value, json};
 
@@ -59,5 +59,23 @@ async fn the_list_that_is_looked_at_survives_a_reload_and_the_way_back() {
     looks_at(&browser, "needs_you", "?group=needs_you&q=Mei").await;
     let words = "return document.querySelector('.search input').value === given(0)";
     browser.until(words, json!(["Mei"])).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn one_comes_back_to_the_playground_and_from_a_mistyped_address_to_the_inbox() {
+    let server = &Server::on_sqlite().await;
+    server.writes(MEI, "Mei", &["Hi"]).await;
+    let browser = signed_in(server).await;
+    let at = |path: &str| format!("{}{path}", server.address);
+    browser.go(&at("/playground")).await;
+    browser.until("return location.pathname.startsWith('/playground/')", json!([])).await;
+    browser.run("location.reload()", json!([])).await;
+    browser.sees(".play-head h1", "Playground").await;
+
+    browser.go(&at("/follow-up")).await;
+    browser.sees("main", "There is no such page.").await;
+    browser.click_named("Back to the conversations").await;
+    looks_at(&browser, "all", "").await;
     browser.close().await;
 }
