@@ -1,11 +1,12 @@
-// Where the pages lead: each address is one that the server shows the page at.
+// Where the pages lead: each address is one that the server shows the page at, and whatever stands there is taken as it is.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import "./page.js";
+import { happens } from "./page.js";
 import { files } from "./sources.js";
 import { inboxAt } from "../app/state/filter.js";
+import { route } from "../app/state/route.js";
 import { choose } from "../app/playground/contacts.js";
 
 const server = readFileSync(new URL("../../src/http/dashboard.rs", import.meta.url), "utf8");
@@ -24,4 +25,13 @@ test("each address that a page leads to is served: it may be loaded again, kept,
   assert.deepEqual(pages.filter((page) => !isServed(page)), []);
   choose("6582865299@c.us");
   for (const to of [location.pathname, inboxAt({}), inboxAt({ group: "mine" }, "0199"), "/dead-letters?kind=send", "/overview?range=week"]) assert.ok(isServed(to), to);
+});
+
+test("an address that was cut off in the middle of a letter is read as far as it goes", () => {
+  const at = (path) => {
+    location.href = new URL(path, location).href;
+    happens.popstate();
+    return route.peek().id;
+  };
+  assert.deepEqual([at("/playground/658%40c.us"), at("/inbox/%zz"), at("/inbox/%d0")], ["658@c.us", "%zz", "%d0"]);
 });

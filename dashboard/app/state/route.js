@@ -7,9 +7,18 @@ import { signal } from "../vendor/preact.js";
  *   `/inbox/{id}`: page `inbox`, id `{id}`. `/settings/channels/shop`: page `settings`, id `channels`, sub `shop`.
  */
 
+/** A piece of an address that no browser has written stays as it is: it leads nowhere, and the page says so. @param {string} piece */
+function decoded(piece) {
+  try {
+    return decodeURIComponent(piece);
+  } catch {
+    return piece;
+  }
+}
+
 /** @returns {Route} */
 function read() {
-  const [page = "", id = null, sub = null] = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
+  const [page = "", id = null, sub = null] = location.pathname.split("/").filter(Boolean).map(decoded);
   return { page: page || "inbox", id, sub, query: new URLSearchParams(location.search), path: location.pathname };
 }
 

@@ -77,5 +77,8 @@ async fn one_comes_back_to_the_playground_and_from_a_mistyped_address_to_the_inb
     browser.sees("main", "There is no such page.").await;
     browser.click_named("Back to the conversations").await;
     looks_at(&browser, "all", "").await;
+    // Cut off in the middle of a letter, as it may be in a mail.
+    browser.go(&at("/inbox/%zz")).await;
+    browser.sees(".thread", "This conversation is not here").await;
     browser.close().await;
 }
