@@ -75,6 +75,14 @@ test("a message that somebody answered after all offers nothing to mend", () => 
   for (const nothing of [withdrawn, note]) assert.deepEqual(verdict(left, conversation(), spoke([left, nothing], true))?.acts, ["answer"]);
 });
 
+test("who answered is who spoke first after the question, and what was withdrawn is no answer", () => {
+  const left = (seq) => message(seq, "contact", { outcome: "left_to_human", outcome_reason: "mode_human" });
+  const says = (seq, name, state = "sent") => message(seq, "agent", { agent: { id: name, name }, delivery: delivery(state) });
+  const messages = [left(1), says(2, "Cleo", "cancelled"), says(3, "Ben"), left(4), says(5, "Ana"), left(6)];
+  const by = (it) => verdict(it, conversation(), spoke(messages, true))?.by;
+  assert.deepEqual(messages.filter(({ author }) => author === "contact").map(by), ["Ben", "Ana", null]);
+});
+
 test("what waits is said to wait, as far as is known", () => {
   const it = message(1, "contact", { outcome: "pending" });
   assert.equal(verdict(it, conversation({ activity: "generating" }), spoke([it], true))?.why, "pending_generating");

@@ -7,8 +7,8 @@
  *   `answer`: the AI answers now; `retry`: its dead letter is tried again; `rule`: the channel's settings say so; `reply`: only a person can
  * @typedef {{why: string, tone: "wait" | "bad" | "quiet", acts: Act[], by: string | null}} Verdict
  *   `why` is a word of the group `verdict`; `by` is who answered it after all
- * @typedef {{agent: number, assistant: number, agentName: string | null, isEnd: boolean}} Spoke the newest words of each that were
- *   not withdrawn; without `isEnd` there may be newer ones that are not loaded
+ * @typedef {{agents: {seq: number, name: string | null}[], assistant: number, isEnd: boolean}} Spoke the words of agents, in
+ *   order, and the newest of the assistant that were not withdrawn; without `isEnd` there may be newer ones that are not loaded
  */
 
 /** What can be done about each reason, as long as nobody has spoken since. @type {Record<string, Act[]>} */
@@ -39,14 +39,12 @@ const counts = (it) => it.delivery !== null && !["cancelled", "failed", "dead"].
 
 /** @param {Wire.Message[]} messages in order @param {boolean} isEnd whether none follow them @returns {Spoke} */
 export function spoke(messages, isEnd) {
-  /** @type {Spoke} */
-  const newest = { agent: 0, assistant: 0, agentName: null, isEnd };
-  for (const it of messages) {
-    if (!counts(it)) continue;
-    if (it.author === "agent") Object.assign(newest, { agent: it.seq, agentName: it.agent?.name ?? null });
-    if (it.author === "assistant") newest.assistant = it.seq;
-  }
-  return newest;
+  const said = messages.filter(counts);
+  return {
+    agents: said.filter(({ author }) => author === "agent").map(({ seq, agent }) => ({ seq, name: agent?.name ?? null })),
+    assistant: said.findLast(({ author }) => author === "assistant")?.seq ?? 0,
+    isEnd,
+  };
 }
 
 /**
@@ -64,8 +62,9 @@ export function verdict(it, conversation, spoken) {
     return { why, tone: "wait", acts: [], by: null };
   }
   const why = it.outcome_reason ?? it.outcome;
-  const byAgent = spoken.agent > it.seq;
-  if (byAgent && it.outcome !== "ignored") return { why: "person_answered", tone: "quiet", acts: [], by: spoken.agentName };
+  // Who spoke later answered something else, perhaps.
+  const byAgent = spoken.agents.find(({ seq }) => seq > it.seq);
+  if (byAgent && it.outcome !== "ignored") return { why: "person_answered", tone: "quiet", acts: [], by: byAgent.name };
   // What somebody may have answered since offers nothing to mend either.
   if (byAgent || spoken.assistant > it.seq || !spoken.isEnd) return { why, tone: "quiet", acts: [], by: null };
   const acts = (ACTS[why] ?? []).filter((act) => act !== "answer" || conversation.status !== "closed");
