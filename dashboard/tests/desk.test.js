@@ -5,6 +5,7 @@ import { beforeEach, test } from "node:test";
 import "./page.js";
 import { message } from "./made.js";
 import { clear, deskOf, lay, letGo, put, putBack, takeUp, turnToContact } from "../app/inbox/desk.js";
+import { Problem } from "../app/wire/api.js";
 
 const draft = (id, text = `suggestion ${id}`) => ({ id, text });
 const stands = () => {
@@ -71,7 +72,7 @@ test("what is put back takes nothing of what stands there", () => {
 });
 
 test("a suggestion that somebody else has sent is none any more where its words are put back", () => {
-  const owed = (code, status) => ({ kind: "draft", text: "my own words", quoted: null, draft: draft(1), file: null, problem: { code, status } });
+  const owed = (code, status) => ({ kind: "draft", text: "my own words", quoted: null, draft: draft(1), file: null, problem: new Problem({ code, status }) });
   putBack("c", owed("stale", 409));
   assert.deepEqual(stands(), ["my own words", "draft 1"]);
   for (const [code, status] of [["already_sent", 409], ["not_found", 404]]) {

@@ -65,7 +65,7 @@ export function put(id, words) {
 /** What was refused, to be changed. @param {string} id @param {Owed} it */
 export function putBack(id, { text, quoted, draft, kind, file, problem }) {
   // A suggestion that somebody has sent meanwhile, or that is not there any more, is none: under it nothing goes, whatever is written.
-  const isOver = problem?.code === "already_sent" || problem?.status === 404;
+  const isOver = problem?.code === "already_sent" || problem?.isNotThere;
   put(id, { text, quoted, draft: isOver ? null : draft, isNote: kind === "note", file: file?.blob ?? null });
 }
 

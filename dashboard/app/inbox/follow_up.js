@@ -30,7 +30,7 @@ export function FollowUp({ it }) {
       say(t("follow_up.cancelled"));
     } catch (error) {
       // Gone already: sent, or called off by somebody else. The event tells which.
-      if (error instanceof Problem && error.status === 404) amend(it.id, { follow_up: null });
+      if (error instanceof Problem && error.isNotThere) amend(it.id, { follow_up: null });
       else sayProblem(error);
     }
   }

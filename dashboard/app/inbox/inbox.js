@@ -158,8 +158,8 @@ function Missing({ open }) {
   return html`<section class="thread is-none">
     ${!problem ? html`<p class="empty" role="status">${t("loading")}</p>`
     : html`<div class="empty" role="alert">
-        <p>${problem.code === "erased" ? t("thread.erased") : problem.status === 404 ? t("thread.not_found") : problemText(problem)}</p>
-        ${problem.status === 404 ? html`<a class="button" href=${inboxAt(filter.value)} data-within>${t("thread.back")}</a>` : html`<button type="button" onClick=${() => void open.look()}>${t("retry")}</button>`}
+        <p>${problem.code === "erased" ? t("thread.erased") : problem.isNotThere ? t("thread.not_found") : problemText(problem)}</p>
+        ${problem.isNotThere ? html`<a class="button" href=${inboxAt(filter.value)} data-within>${t("thread.back")}</a>` : html`<button type="button" onClick=${() => void open.look()}>${t("retry")}</button>`}
       </div>`}
   </section>`;
 }

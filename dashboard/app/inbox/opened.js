@@ -83,8 +83,7 @@ function begin(id, at) {
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       problem.value = error;
-      // A proxy that says so for a server that is away has no code of ours.
-      if (error.code === "not_found") drop(id);
+      if (error.isNotThere) drop(id);
     }
   }
   /** Nothing that was about to be said to them is kept either. */
@@ -100,7 +99,7 @@ function begin(id, at) {
     keepLoaded(() => void look()),
     // What is not there stays so; whatever else kept it from being loaded may be over.
     whenBack(() => markReadAgain(id)),
-    whenBack(() => problem.peek() && problem.peek()?.status !== 404 && void look()),
+    whenBack(() => problem.peek()?.isNotThere === false && void look()),
     hear((event) => {
       if (event.type === "conversation_erased" && event.conversation_id === id) isErased();
     }),

@@ -38,8 +38,8 @@ export function openSuggestions(id) {
       if (closed.signal.aborted) return;
       if (!(error instanceof Problem)) throw error;
       if (mine !== begun) return;
-      if (error.status === 404) isThere.value = false;
-      isOld = error.status !== 404;
+      if (error.isNotThere) isThere.value = false;
+      isOld = !error.isNotThere;
     }
   }
   function wait(/** @type {boolean} */ on) {
@@ -63,7 +63,7 @@ export function openSuggestions(id) {
       await remove(`/conversations/${id}/drafts/${it.id}`);
     } catch (error) {
       // Retired meanwhile: it is gone either way.
-      if (!(error instanceof Problem && [404, 409].includes(error.status))) sayProblem(error);
+      if (!(error instanceof Problem && (error.isNotThere || error.status === 409))) sayProblem(error);
       void load();
     }
   }

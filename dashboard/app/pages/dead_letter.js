@@ -44,7 +44,7 @@ export function Letter({ letter, again }) {
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       // Somebody else has decided meanwhile: the list says how it is now.
-      const isOver = error.status === 404 || (error.status === 409 && error.current?.state && error.current.state !== "open");
+      const isOver = error.isNotThere || (error.status === 409 && error.current?.state && error.current.state !== "open");
       if (isOver) {
         say(t("letters.decided"));
         await again();

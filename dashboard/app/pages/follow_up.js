@@ -34,7 +34,7 @@ export async function cancel(plan, again) {
     }
   } catch (error) {
     // Gone already: sent, or called off by somebody else. The list tells which.
-    if (!(error instanceof Problem && error.status === 404)) sayProblem(error);
+    if (!(error instanceof Problem && error.isNotThere)) sayProblem(error);
   }
   await again();
 }

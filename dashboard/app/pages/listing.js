@@ -41,7 +41,7 @@ export function Table({ label, columns, items, id, look }) {
 export function Listing({ listed, empty, missing, children }) {
   const { items, problem } = listed;
   const place = usePlace(items);
-  if (problem?.status === 404 && missing) return html`<p class="empty">${missing}</p>`;
+  if (problem?.isNotThere && missing) return html`<p class="empty">${missing}</p>`;
   if (!items) return problem ? html`<${Failed} problem=${problem} again=${listed.again} />` : html`<p class="waiting" role="status">${t("loading")}</p>`;
   return html`<div class="listing" ...${place}>
     ${problem && html`<${Failed} problem=${problem} again=${listed.again} />`}

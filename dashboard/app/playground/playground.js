@@ -76,7 +76,7 @@ function Played({ contact }) {
 /** No sandbox: why, and what to do about it. */
 function Absent() {
   const problem = sandboxProblem.value;
-  if (problem?.status === 404) {
+  if (problem?.isNotThere) {
     return html`<div class="sheet"><header><h1>${t("nav.playground")}</h1></header>
       <div class="card empty">
         <h2>${t("play.off")}</h2>

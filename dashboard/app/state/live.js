@@ -42,8 +42,8 @@ export function watch(id) {
         if (type === "presence") present.value = data.agents;
       },
       onLost: forget,
-      // The conversation is gone, or not ours to see. A proxy that says so for a server that is away has no code of ours.
-      isOver: ({ code }) => code === "not_found" || code === "forbidden",
+      // The conversation is gone, or not ours to see.
+      isOver: (problem) => problem.isNotThere || problem.code === "forbidden",
     });
   }
   /** What was being written when the line broke is no longer known. */

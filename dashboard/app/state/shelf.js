@@ -43,7 +43,7 @@ function shelf(path) {
     } catch (error) {
       // Names and colours beside the work: without them the work goes on, and the next load brings them.
       if (!(error instanceof Problem)) throw error;
-      if (mine === begun) isMissing = error.status !== 404;
+      if (mine === begun) isMissing = !error.isNotThere;
     }
   }
   const retry = () => void (isMissing && load());

@@ -18,6 +18,11 @@ export class Problem extends Error {
     /** What was asked for changes something, and no answer came: it may have been done all the same. */
     this.mayBeDone = it.mayBeDone ?? false;
   }
+
+  /** The server itself says so. A proxy in front answers 404 too, while the server is being replaced, and has no code of ours. */
+  get isNotThere() {
+    return this.code === "not_found" || this.code === "erased";
+  }
 }
 
 /** @type {Set<() => void>} */
@@ -120,7 +125,7 @@ export async function refused(answer) {
 async function problemOf(answer) {
   const retryAfter = Number(answer.headers.get("retry-after")) || null;
   try {
-    return new Problem({ retryAfter, ...(await answer.json()), status: answer.status });
+    return new Problem({ retryAfter, code: "unavailable", ...(await answer.json()), status: answer.status });
   } catch {
     // A proxy in front answers in words of its own.
     return new Problem({ status: answer.status, code: answer.status === 413 ? "too_large" : "unavailable", retryAfter });

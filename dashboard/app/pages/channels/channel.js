@@ -28,7 +28,7 @@ export function OneChannel({ name }) {
   const all = html`<a class="button" href="/settings/channels" data-within>${t("connect.all_channels")}</a>`;
   if (!channel) {
     return html`<header><h1>${name}</h1>${all}</header>
-      ${problem?.status === 404 ? html`<p class="empty">${t("channel.gone")}</p>`
+      ${problem?.isNotThere ? html`<p class="empty">${t("channel.gone")}</p>`
       : problem ? html`<${Failed} problem=${problem} again=${again} />`
       : html`<p class="waiting" role="status">${t("loading")}</p>`}`;
   }

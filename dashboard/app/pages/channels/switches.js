@@ -33,7 +33,7 @@ export const freshToken = () => randomHex(24);
  */
 export function Switches({ channel, token, settings }) {
   const { answer, problem, again } = settings;
-  if (!answer) return problem && problem.status !== 404 ? html`<${Failed} problem=${problem} again=${again} />` : null;
+  if (!answer) return problem && !problem.isNotThere ? html`<${Failed} problem=${problem} again=${again} />` : null;
   const value = (/** @type {string} */ name) => /** @type {Wire.Setting[]} */ (answer.items).find((it) => it.name === name)?.value ?? null;
   const isPolled = isFetched(answer);
   const origin = (value("BATON_PUBLIC_URL") ?? location.origin).replace(/\/$/, "");

@@ -27,7 +27,7 @@ export function CannedReplies() {
   /** @type {import("../../vendor/preact.js").Signal<Reply | null>} */
   const leaving = useSignal(null);
   useHeard((event) => event.type === "canned_reply_updated", listed.again);
-  const mayAdd = listed.problem?.status !== 404 && (isAdmin() || (mayAct() && isSomebody()));
+  const mayAdd = !listed.problem?.isNotThere && (isAdmin() || (mayAct() && isSomebody()));
 
   /** @param {Reply} reply */
   async function drop(reply) {

@@ -29,7 +29,7 @@ export function Labels() {
   /** @type {import("../../vendor/preact.js").Signal<Wire.Label | null>} */
   const leaving = useSignal(null);
   useHeard((event) => event.type === "label_updated", listed.again);
-  const mayChange = isAdminOfAll() && listed.problem?.status !== 404;
+  const mayChange = isAdminOfAll() && !listed.problem?.isNotThere;
 
   /** @param {Wire.Label} label */
   async function drop(label) {

@@ -26,7 +26,7 @@ export function People() {
   const leaving = useSignal(null);
   /** @type {import("../../vendor/preact.js").Signal<{agent: Wire.Agent, link: string} | null>} */
   const linked = useSignal(null);
-  const mayChange = isAdmin() && listed.problem?.status !== 404;
+  const mayChange = isAdmin() && !listed.problem?.isNotThere;
 
   /** @param {Wire.Agent} agent @param {boolean} disabled */
   async function set(agent, disabled) {

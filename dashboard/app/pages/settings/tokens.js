@@ -40,7 +40,7 @@ export function Tokens() {
   return html`
     <header>
       <h1>${t("settings.tokens")}</h1>
-      ${listed.problem?.status !== 404 && html`<button class="is-primary" onClick=${() => (isMaking.value = true)}><${Icon} name="plus" /> ${t("tokens.make")}</button>`}
+      ${!listed.problem?.isNotThere && html`<button class="is-primary" onClick=${() => (isMaking.value = true)}><${Icon} name="plus" /> ${t("tokens.make")}</button>`}
     </header>
     <p class="lead">${t("tokens.lead")} <a href="/docs" target="_blank" rel="noreferrer">${t("tokens.docs")}</a></p>
     <${Listing} listed=${listed} empty=${t("tokens.empty")} missing=${t("tokens.missing")}>

@@ -69,7 +69,7 @@ export function Webhooks() {
   return html`
     <header>
       <h1>${t("settings.webhooks")}</h1>
-      ${listed.problem?.status !== 404 && html`<button class="is-primary" onClick=${() => (edited.value = "new")}><${Icon} name="plus" /> ${t("webhooks.make")}</button>`}
+      ${!listed.problem?.isNotThere && html`<button class="is-primary" onClick=${() => (edited.value = "new")}><${Icon} name="plus" /> ${t("webhooks.make")}</button>`}
     </header>
     <p class="lead">${t("webhooks.lead")}</p>
     <${Listing} listed=${listed} empty=${t("webhooks.empty")} missing=${t("webhooks.missing")}>
