@@ -2,7 +2,7 @@
 
 import { html, useSignal } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
-import { post, remove } from "../wire/api.js";
+import { Problem, get, post, remove } from "../wire/api.js";
 import { Confirm } from "../parts/dialog.js";
 import { Icon } from "../parts/icon.js";
 import { sayProblem } from "../parts/toast.js";
@@ -10,6 +10,18 @@ import { t } from "../words/index.js";
 import { mends } from "./fates.js";
 
 /** @import * as Wire from "../../types/wire.js" */
+
+/** Withdraws it. To the second who does there is nothing to withdraw any more; but what they want is so. @param {string} id */
+export async function withdraw(id) {
+  try {
+    await remove(`/messages/${id}`);
+  } catch (error) {
+    if (!(error instanceof Problem && error.isNotThere)) throw error;
+    /** @type {Wire.Message} */
+    const now = await get(`/messages/${id}`);
+    if (now.delivery?.state !== "cancelled") throw error;
+  }
+}
 
 /** @param {{it: Wire.Message, thread: import("../state/thread.js").Thread}} props */
 export function Mends({ it, thread }) {
@@ -33,7 +45,7 @@ export function Mends({ it, thread }) {
   }
   const retry = () => act(() => post(`/messages/${it.id}/retry`));
   const run = {
-    withdraw: () => void act(() => remove(`/messages/${it.id}`)),
+    withdraw: () => void act(() => withdraw(it.id)),
     confirm: () => (asked.value = "confirm"),
     retry_unknown: () => (asked.value = "retry_unknown"),
     retry: () => void retry(),
