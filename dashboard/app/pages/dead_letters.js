@@ -14,7 +14,7 @@ import { Letter } from "./dead_letter.js";
 const STATES = /** @type {const} */ (["open", "replayed", "discarded"]);
 const KINDS = ["turn", "send", "webhook", "delivery"];
 /** What makes a letter, or ends one. */
-const HEARD = ["endpoint_updated", "webhook_dead_lettered", "turn_failed", "message_failed", "dead_letter_replayed", "dead_letter_discarded"];
+const HEARD = ["endpoint_updated", "webhook_dead_lettered", "turn_failed", "message_failed", "dead_letter_replayed", "dead_letter_discarded", "conversation_erased"];
 
 export function DeadLetters() {
   const { query } = route.value;

@@ -21,7 +21,7 @@ export function FollowUps() {
   const state = STATES.find((it) => it === wanted) ?? "pending";
   /** @type {import("../parts/asked.js").Listed<Wire.FollowUp>} */
   const listed = useListed("/follow-ups", { state });
-  useHeard((event) => event.type.startsWith("follow_up_"), listed.again);
+  useHeard((event) => event.type.startsWith("follow_up_") || event.type === "conversation_erased", listed.again);
   /** Whose is being edited. Here, and not in its row: one that leaves meanwhile would take the words with it. */
   const edited = useSignal("");
   const it = edited.value && conversation(edited.value).value;

@@ -23,7 +23,7 @@ export function Arrival({ channel, isFetched }) {
   useEffect(() => hear((event) => {
     if (event.channel === channel.name && BY_WEBHOOK.includes(event.type)) isReached.value = true;
   }), [channel.name]);
-  useHeard((event) => event.channel === channel.name && event.type === "message_received" && first === null, again);
+  useHeard((event) => event.channel === channel.name && (first ? event.type === "conversation_erased" : event.type === "message_received"), again);
   const linked = isLinked(channel);
   const reached = isReached.value || first !== null;
   return html`<ul class="arrival" aria-live="polite">
