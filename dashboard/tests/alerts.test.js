@@ -7,7 +7,7 @@ import { conversation, message } from "./made.js";
 import { keep } from "../app/state/conversations.js";
 import { open as openFeed } from "../app/state/feed.js";
 import { preferences } from "../app/state/preferences.js";
-import { route } from "../app/state/route.js";
+import { go, route } from "../app/state/route.js";
 import { me } from "../app/state/session.js";
 import { agents } from "../app/state/shelf.js";
 import { announcement, begin } from "../app/inbox/alerts.js";
@@ -18,7 +18,7 @@ import { isLookedAt } from "../app/parts/looked.js";
 const KNOWN_MS = 300;
 
 /** This tab's channel, what it said on it, and what was notified. */
-let channel, said, notified;
+let channel, said, notified, closed;
 globalThis.BroadcastChannel = class {
   constructor() { channel = this; }
   postMessage(data) { said.push(data); }
@@ -27,11 +27,12 @@ globalThis.BroadcastChannel = class {
 globalThis.Notification = class {
   static permission = "granted";
   constructor(title, how) { notified.push({ title, ...how }); }
+  close() { closed += 1; }
 };
 
 let feed, ends;
 beforeEach(async () => {
-  [said, notified, feed] = [[], [], line()];
+  [said, notified, closed, feed] = [[], [], 0, line()];
   answers.set("GET /events", feed.answer);
   me.value = { id: "ana", role: "agent" };
   preferences.value = { ...preferences.peek(), notifications: true };
@@ -157,4 +158,17 @@ test("what falls to a tab", () => {
   assert.deepEqual(all(offer("a", { canRing: false }), offer("b")), ["a notifies", "b rings"]);
   assert.deepEqual(all(offer("a"), offer("b", { isLookedAt: true })), ["a rings", "b"]);
   assert.deepEqual(all(offer("a"), offer("b", { isLookedAt: true, isSeen: true })), ["a", "b"]);
+});
+
+test("of somebody who is erased neither a notification nor what is read out stands any longer", async (t) => {
+  t.after(() => go("/inbox"));
+  preferences.value = { ...preferences.peek(), sound: false };
+  await writes("e1", "Hi");
+  await pass(KNOWN_MS);
+  go("/inbox/c");
+  await writes("e2", "My number is 12");
+  assert.match(announcement.peek().text, /12/);
+  feed.write("conversation_erased", { type: "conversation_erased", conversation_id: "c" });
+  await rest();
+  assert.deepEqual([closed, announcement.peek().text], [1, ""]);
 });

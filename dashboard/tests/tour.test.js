@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answers, rest } from "./page.js";
-import { chosen, contacts, loadContacts } from "../app/playground/contacts.js";
+import { answers, line, rest } from "./page.js";
+import { choose, chosen, contacts, follow, loadContacts } from "../app/playground/contacts.js";
 import { withoutKeys } from "../app/playground/tour.js";
 import { next, resume, start, stop, tour } from "../app/playground/tour_run.js";
 import { after, afterKnob, begin } from "../app/playground/tour_steps.js";
+import { open as openFeed } from "../app/state/feed.js";
 import { go } from "../app/state/route.js";
 import { me } from "../app/state/session.js";
 import { fetchPageWords } from "../app/words/index.js";
@@ -137,4 +138,24 @@ test("a reload continues the tour at its step, with the contact by its name; one
   stop();
   await rest();
   assert.equal(await reload(), false);
+});
+
+test("of a contact who is erased the playground keeps the number that is played, and no name", async (t) => {
+  const feed = line();
+  answers.set("GET /events", feed.answer);
+  contacts.value = [];
+  go("/playground/658%40c.us");
+  const them = [["658@c.us", "Mei"], ["659@c.us", "Tom"]].map(([chat_id, name], at) => ({ id: `c${at}`, chat_id, aliases: [], contact: { name, phone: null }, updated_at: "1" }));
+  answers.set("GET /conversations", { items: them });
+  t.after(openFeed());
+  t.after(follow());
+  await rest();
+  feed.write("hello", {});
+  await rest();
+  choose("658@c.us");
+  assert.deepEqual(contacts.peek().map(({ name }) => name), ["Mei", "Tom"]);
+  for (const { id } of them) feed.write("conversation_erased", { type: "conversation_erased", channel: "sandbox", conversation_id: id });
+  await rest();
+  assert.deepEqual(contacts.peek(), [{ chat: "658@c.us", name: "+658", conversation: null }]);
+  assert.doesNotMatch(sessionStorage.getItem("baton.played"), /Mei/);
 });

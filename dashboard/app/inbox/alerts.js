@@ -48,6 +48,7 @@ function title() {
 
 /** @param {Wire.Event} event @param {ReturnType<typeof join>["offer"]} offer */
 function attend(event, offer) {
+  if (event.type === "conversation_erased") return takeBack(event.conversation_id ?? "");
   const it = event.conversation;
   if (!it) return;
   const isOpen = route.peek().id === it.id;
@@ -88,6 +89,8 @@ function words(it) {
 /** @type {AudioContext | null} */
 let sound = null;
 let rangAt = 0;
+/** What stands on the screen beside the page, by conversation. @type {Map<string, Notification>} */
+const standing = new Map();
 
 /** A browser lets a page sound only after somebody has touched it; and again after a call or another page has taken the sound. */
 function wake() {
@@ -120,6 +123,7 @@ function notify(it, body) {
     // One stands for each contact; what they write next is called for anew.
     const how = /** @type {NotificationOptions} */ ({ body, tag: it.id, renotify: true });
     const shown = new Notification(t("alert.title", { name: contactName(it) }), how);
+    standing.set(it.id, shown);
     shown.onclick = () => {
       window.focus();
       go(inboxAt({ group: "needs_you" }, it.id));
@@ -128,4 +132,11 @@ function notify(it, body) {
   } catch {
     // Phones let only a service worker notify: there the title and the sound must do.
   }
+}
+
+/** Of somebody who is erased neither name nor words are shown or read out any more. @param {string} id */
+function takeBack(id) {
+  standing.get(id)?.close();
+  standing.delete(id);
+  announce("");
 }

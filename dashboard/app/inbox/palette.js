@@ -2,6 +2,7 @@
 
 import { html, useEffect, useRef, useSignal } from "../vendor/preact.js";
 import { filter } from "../state/conversations.js";
+import { hear } from "../state/feed.js";
 import { inboxAt } from "../state/filter.js";
 import { go } from "../state/route.js";
 import { mayAct } from "../state/session.js";
@@ -57,6 +58,10 @@ export function Palette({ onClose }) {
     }, q ? TYPED_MS : 0);
     return () => (clearTimeout(timer), asked.abort());
   }, [q]);
+
+  useEffect(() => hear(({ type, conversation_id: id }) => {
+    if (type === "conversation_erased") found.value = { ...found.peek(), items: found.peek().items.filter((it) => it.id !== id) };
+  }), []);
 
   // Whoever types faster than the server finds must not choose what was found for other words.
   const isMeant = (/** @type {Wire.Conversation} */ it) => found.value.q === q || contactName(it).toLocaleLowerCase().includes(low);

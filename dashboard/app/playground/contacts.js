@@ -42,14 +42,19 @@ export const chosen = computed(() => {
   return contacts.value.find(({ chat }) => chat === wanted) ?? contacts.value[0] ?? null;
 });
 
-/** @param {string} chat @param {{replace?: boolean}} [how] */
-export function choose(chat, how) {
-  last.value = chat;
+/** @param {string} chat @param {string} [name] */
+function store(chat, name) {
   try {
-    sessionStorage.setItem(KEY, JSON.stringify({ chat, name: contacts.peek().find((it) => it.chat === chat)?.name }));
+    sessionStorage.setItem(KEY, JSON.stringify({ chat, name }));
   } catch {
     // A browser that keeps nothing calls them by their number after a reload.
   }
+}
+
+/** @param {string} chat @param {{replace?: boolean}} [how] */
+export function choose(chat, how) {
+  last.value = chat;
+  store(chat, contacts.peek().find((it) => it.chat === chat)?.name);
   go(`/playground/${encodeURIComponent(chat)}`, how);
 }
 
@@ -77,6 +82,16 @@ function learn(it) {
   const mine = asContact(it);
   if (at < 0) contacts.value = [mine, ...known].slice(0, SHOWN_MAX);
   else if (known[at].conversation !== it.id || known[at].name !== mine.name) contacts.value = known.with(at, mine);
+}
+
+/** One that was erased: whose phone is being played is a number that has not written. @param {string | null} id */
+function forget(id) {
+  const erased = contacts.peek().find(({ conversation }) => conversation === id);
+  if (!erased) return;
+  const { chat } = erased;
+  const isPlayed = chosen.peek()?.chat === chat;
+  if (kept().chat === chat) store(chat);
+  contacts.value = contacts.peek().flatMap((it) => (it !== erased ? [it] : isPlayed ? [{ chat, name: phoneOf(chat), conversation: null }] : []));
 }
 
 export async function loadContacts() {
@@ -112,7 +127,8 @@ export function follow() {
   const ends = [
     keepLoaded(() => void loadContacts()),
     hear((event) => {
-      if (event.channel === CHANNEL && event.conversation) learn(event.conversation);
+      if (event.type === "conversation_erased") forget(event.conversation_id);
+      else if (event.channel === CHANNEL && event.conversation) learn(event.conversation);
     }),
   ];
   return () => ends.forEach((end) => end());

@@ -114,7 +114,7 @@ export function openScreen(chat, name) {
   const ends = [
     keepLoaded(() => lookIn(0)),
     hear((event) => {
-      if (event.channel !== CHANNEL || event.conversation?.chat_id !== chat) return;
+      if (event.channel !== CHANNEL || (event.conversation?.chat_id !== chat && event.type !== "conversation_erased")) return;
       isStirred = true;
       lookIn(LOOK_MS);
     }),
