@@ -6,6 +6,7 @@ import { open as openFeed } from "./state/feed.js";
 import { begin as followMyself } from "./state/myself.js";
 import { isKnown, look, me } from "./state/session.js";
 import { begin as keepShelves } from "./state/shelf.js";
+import { followErasures } from "./inbox/desk.js";
 import { guard as guardLeaving } from "./inbox/leaving.js";
 import { followSettling } from "./inbox/modes.js";
 import { guard as guardCovered } from "./parts/covered.js";
@@ -22,7 +23,7 @@ effect(() => {
   if (id === whose) return;
   whose = id;
   ends.forEach((end) => end());
-  ends = id ? [followConversations(), keepShelves(), followMyself(), followSettling(), openFeed()] : [];
+  ends = id ? [followConversations(), keepShelves(), followMyself(), followSettling(), followErasures(), openFeed()] : [];
 });
 
 // All tabs share the session: in another one somebody may have left, come back, or come in as somebody else.

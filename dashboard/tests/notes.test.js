@@ -8,7 +8,7 @@ import { conversation } from "./made.js";
 import { keep } from "../app/state/conversations.js";
 import { open as openFeed } from "../app/state/feed.js";
 import { me } from "../app/state/session.js";
-import { beside, deskOf, lay } from "../app/inbox/desk.js";
+import { beside, deskOf, followErasures, lay } from "../app/inbox/desk.js";
 import { NoteDialog } from "../app/inbox/mode_menu.js";
 import { Notes } from "../app/inbox/notes.js";
 import { opened, show } from "../app/inbox/opened.js";
@@ -19,11 +19,14 @@ test("the note beside the thread waits for who looks elsewhere, and is forgotten
   answers.set("GET /events", feed.answer);
   t.after(openFeed());
   t.after(() => show(null));
+  t.after(followErasures());
   const field = (id) => (show(id), having(Notes({ thread: opened.peek().thread }), "onInput"));
   field("mei").onInput({ target: { value: "owes us 40" } });
   lay("mei", { text: "Dear Mei" });
   assert.deepEqual(["bo", "mei"].map((id) => field(id).value), ["", "owes us 40"]);
   await rest();
+  // Also while another one is open.
+  show("bo");
   feed.write("conversation_erased", { type: "conversation_erased", conversation_id: "mei" });
   await rest();
   assert.deepEqual(["mei", beside("mei")].map((id) => deskOf(id).peek().text), ["", ""]);

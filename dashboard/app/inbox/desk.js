@@ -1,6 +1,8 @@
 // What is being written in each conversation: kept when one looks elsewhere, and when the page is loaded anew.
 
 import { signal } from "../vendor/preact.js";
+import { hear } from "../state/feed.js";
+import { setOwed } from "../state/owed.js";
 import { me } from "../state/session.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -48,6 +50,14 @@ export function lay(id, change) {
 
 /** @param {string} id */
 export const clear = (id) => lay(id, { ...CLEAR, isNote: deskOf(id).peek().isNote });
+
+/** Of what was about to be said to somebody who is erased nothing is kept, wherever one looks; returns what ends it. */
+export const followErasures = () => hear(({ type, conversation_id: id }) => {
+  if (type !== "conversation_erased" || !id) return;
+  clear(id);
+  clear(beside(id));
+  setOwed(id, []);
+});
 
 /**
  * Adds words to what stands there, rather than lose either. Where one of both is a note, both are: a note is for no contact.

@@ -6,10 +6,8 @@ import { hear, keepLoaded, whenBack } from "../state/feed.js";
 import { watch } from "../state/live.js";
 import { route } from "../state/route.js";
 import { openThread } from "../state/thread.js";
-import { setOwed } from "../state/owed.js";
 import { Problem } from "../wire/api.js";
 import { markReadAgain, markUnread } from "./acts.js";
-import { beside, clear } from "./desk.js";
 import { openSuggestions } from "./suggestions.js";
 import { openDecisions } from "./timeline.js";
 
@@ -86,13 +84,6 @@ function begin(id, at) {
       if (error.isNotThere) drop(id);
     }
   }
-  /** Nothing that was about to be said to them is kept either. */
-  function isErased() {
-    clear(id);
-    clear(beside(id));
-    setOwed(id, []);
-    problem.value = new Problem({ status: 404, code: "erased" });
-  }
   const suggestions = openSuggestions(id);
   return { id, thread: openThread(id, at, suggestions.used), live: watch(id), decisions: openDecisions(id), suggestions, problem, look, isKeptUnread: signal(false), ends: [
     // Also one that is known: after a gap in the feed only the beginning of the list was read again, and it may be of before.
@@ -101,7 +92,7 @@ function begin(id, at) {
     whenBack(() => markReadAgain(id)),
     whenBack(() => problem.peek()?.isNotThere === false && void look()),
     hear((event) => {
-      if (event.type === "conversation_erased" && event.conversation_id === id) isErased();
+      if (event.type === "conversation_erased" && event.conversation_id === id) problem.value = new Problem({ status: 404, code: "erased" });
     }),
   ] };
 }
