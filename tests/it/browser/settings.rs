@@ -7,6 +7,7 @@ use super::{Server, on_sqlite, signed_in};
 on_sqlite!(
     a_phone_that_lets_no_page_notify_is_not_said_to,
     what_another_admin_has_changed_of_a_person_is_not_set_back,
+    what_others_do_to_the_installation_stands_there_while_one_looks,
 );
 
 async fn a_phone_that_lets_no_page_notify_is_not_said_to(server: &Server) {
@@ -52,5 +53,15 @@ async fn what_another_admin_has_changed_of_a_person_is_not_set_back(server: &Ser
     };
     server.until(person, |it: &Value| it["name"] == "Mei Ana").await;
     assert_eq!(person().await["role"], "admin");
+    browser.close().await;
+}
+
+async fn what_others_do_to_the_installation_stands_there_while_one_looks(server: &Server) {
+    let browser = signed_in(server).await;
+    browser.go(&format!("{}/settings/audit", server.address)).await;
+    browser.sees("tr", "Signed in").await;
+    let token = json!({ "name": "For the till", "role": "read" });
+    server.asks("POST", "/api/v1/tokens", Some(token)).await;
+    browser.sees("tr", "Made a token").await;
     browser.close().await;
 }

@@ -1,13 +1,13 @@
 // Overview: how it stands now, and how it went, as plots. It looks again every minute, and says when it looked last.
 
-import { html, useEffect, useMemo, useRef } from "../../vendor/preact.js";
+import { html, useMemo } from "../../vendor/preact.js";
 import { FIRST } from "../../state/filter.js";
 import { go, route } from "../../state/route.js";
 import { serverNow } from "../../wire/server_time.js";
 import { clock, language, lately, t } from "../../words/index.js";
 import { useAsked, useHeard, useListed } from "../../parts/asked.js";
+import { useEachMinute } from "../each_minute.js";
 import { Failed } from "../listing.js";
-import { minute } from "../../parts/now.js";
 import { Segments } from "../segments.js";
 import { isOfChannels } from "../channels/state.js";
 import { Now } from "./now.js";
@@ -103,14 +103,4 @@ const formatted = (at, how) => new Intl.DateTimeFormat(language.value, how).form
 export function dayOf(from) {
   const isOfTwo = [10, 11].includes(new Date(from).getUTCHours());
   return formatted(new Date(Date.parse(from) + 12 * HOUR_MS).toISOString(), isOfTwo ? DAY : { ...DAY, timeZone: "UTC" });
-}
-
-/** Once a minute, without anybody noticing. @param {() => void} again */
-function useEachMinute(again) {
-  const isFirst = useRef(true);
-  useEffect(() => {
-    // Shown just now, it has just been asked.
-    if (!isFirst.current) again();
-    isFirst.current = false;
-  }, [minute.value]);
 }

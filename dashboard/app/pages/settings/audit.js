@@ -4,14 +4,24 @@ import { html } from "../../vendor/preact.js";
 import { actorName } from "../../inbox/names.js";
 import { agentName, channelTitle } from "../../state/shelf.js";
 import { lately, moment, t, word } from "../../words/index.js";
-import { useListed } from "../../parts/asked.js";
+import { useHeard, useListed } from "../../parts/asked.js";
+import { useEachMinute } from "../each_minute.js";
 import { Listing, Table } from "../listing.js";
 
+/** @import * as Wire from "../../../types/wire.js" */
 /** @typedef {{id: string, at: string, actor: string, action: string, subject: string | null, details: Record<string, any>}} Deed */
+
+/** What those events tell of is done by somebody, and stands here. */
+const DONE = ["agent_updated", "token_updated", "channel_updated", "endpoint_updated", "conversation_erased"];
+/** What somebody keeps in their dashboard is noted nowhere. @param {Wire.Event} event */
+const isOfDeeds = ({ type, action }) => DONE.includes(type) && action !== "preferences";
 
 export function Audit() {
   /** @type {import("../../parts/asked.js").Listed<Deed>} */
   const listed = useListed("/audit");
+  useHeard(isOfDeeds, listed.again);
+  // Who comes and goes, and what is taken out, no event tells.
+  useEachMinute(() => void listed.again());
   return html`
     <header><h1>${t("settings.audit")}</h1></header>
     <p class="lead">${t("audit.lead")}</p>
