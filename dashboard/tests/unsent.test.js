@@ -35,3 +35,9 @@ test("what is too large for a proxy in front is said to be that, and not to be t
   assert.deepEqual(offers(owed({ problem })), ["unsent.edit", "unsent.discard"]);
   assert.match(drawn(Unsent({ it: owed({ problem }) })), /larger than what is let through to Baton/);
 });
+
+test("what a proxy in front had no place for, while the server is being replaced, was not refused and may be tried again", async () => {
+  answers.set("POST /conversations/mei/messages", new Response("404 page not found", { status: 404 }));
+  const problem = await post("/conversations/mei/messages", {}).catch((error) => error);
+  assert.deepEqual(offers(owed({ problem })), ["retry", "unsent.discard", "unsent.once"]);
+});

@@ -2,6 +2,7 @@
 
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Owed } from "../state/owed.js" */
+/** @import { Problem } from "../wire/api.js" */
 
 /** The states that need no words beside their ticks. */
 const QUIET = new Set(["sending", "sent", "delivered", "read"]);
@@ -40,6 +41,19 @@ export function mends(it) {
   }
 }
 
+/** With these nothing was refused: the session had ended, or it came too late or too soon. */
+const UNREFUSED = [401, 408, 429];
+
+/** Whether it certainly did not arrive. A proxy, which has no code of ours, cannot know. @param {Problem} problem */
+export const isRefusal = ({ status, code }) => status >= 400 && status < 500 && code !== "unavailable" && !UNREFUSED.includes(status);
+
+/** Whether nobody knows if it arrived. @param {Problem} problem */
+export const isUnclear = (problem) => !isRefusal(problem) && !UNREFUSED.includes(problem.status);
+
+/** Whether what is owed may be this message. @param {Owed} it @param {Wire.Message} other */
+export const mayBe = (it, other) =>
+  other.seq > it.after && other.author === "agent" && (other.kind === "note") === (it.kind === "note") && other.text === it.text;
+
 /**
  * What is owed and not yet among the messages. The feed may bring a message before the server's answer to it does: it is
  * not shown twice.
@@ -49,9 +63,7 @@ export function stillOwed(owed, messages) {
   const claimed = new Set();
   return owed.filter((it) => {
     if (it.problem) return true;
-    const found = messages.find((other) =>
-      other.seq > it.after && other.author === "agent" && (other.kind === "note") === (it.kind === "note")
-      && other.text === it.text && !claimed.has(other.seq));
+    const found = messages.find((other) => mayBe(it, other) && !claimed.has(other.seq));
     if (found) claimed.add(found.seq);
     return !found;
   });

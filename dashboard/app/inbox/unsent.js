@@ -8,14 +8,15 @@ import { minute } from "../parts/now.js";
 import { problemText } from "../parts/toast.js";
 import { clock, t } from "../words/index.js";
 import { FileLine } from "./attached.js";
+import { isRefusal } from "./fates.js";
 
 /** @import { Owed } from "../state/owed.js" */
 
 /** @param {{it: Owed, onAgain: (it: Owed, force?: boolean) => void, onEdit: (it: Owed) => void, onDiscard: (it: Owed) => void}} props */
 export function Unsent({ it, onAgain, onEdit, onDiscard }) {
   const { problem } = it;
-  // A refusal is certain; with anything else it may have arrived all the same. Of whoever was not known any more nothing was refused.
-  const isRefused = problem !== null && problem.status >= 400 && problem.status < 500 && ![401, 408, 429].includes(problem.status);
+  // A refusal is certain; with anything else it may have arrived all the same.
+  const isRefused = problem !== null && isRefusal(problem);
   const isStale = problem?.code === "stale";
   // The page was loaded anew, and a page cannot keep a file.
   const isLost = it.file !== null && it.file?.blob === null;

@@ -211,8 +211,9 @@ export function openThread(id, at = null, onUsed = () => {}) {
       batch(() => {
         // Suggestions may answer with the message inside; whichever it is, it has its place in the sequence.
         const message = answer?.message ?? answer;
-        // In one that was merged it stands where that went, by a number of that.
-        const isHere = message?.conversation_id === id && !hasNewer.peek() && !isTorn(message);
+        // In one that was merged it stands where that went, by a number of that. What the feed has told of it is newer: a second
+        // try is answered as the first was.
+        const isHere = message?.conversation_id === id && !hasNewer.peek() && !isTorn(message) && !messages.peek().has(message.seq);
         if (isHere) keep([message]);
         if (it.draft) onUsed(it.draft.id);
         forget(it);

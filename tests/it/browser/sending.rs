@@ -7,6 +7,7 @@ use super::{Browser, MEI, Server, key, on_sqlite, open, reading_mei};
 on_sqlite!(
     what_is_sent_takes_over_and_gets_its_ticks,
     what_nobody_knows_is_said_and_decided_by_a_person,
+    what_was_taken_although_its_answer_was_lost_stands_there_once,
     a_pasted_picture_is_seen_before_it_goes_and_when_it_has_gone
 );
 
@@ -67,6 +68,29 @@ async fn what_nobody_knows_is_said_and_decided_by_a_person(server: &Server) {
     browser.click_named("It arrived").await;
     browser.click("dialog[open] .is-danger").await;
     browser.until("return document.querySelector('.from-agent .ticks.is-sent')", json!([])).await;
+    browser.close().await;
+}
+
+/// The next message that is sent arrives, and its answer does not.
+const LOSES_AN_ANSWER: &str = "
+    const real = window.fetch;
+    window.fetch = async (to, how) => {
+        const answer = await real(to, how);
+        if (how?.method !== 'POST' || !String(to).endsWith('/messages')) return answer;
+        window.fetch = real;
+        throw new TypeError('the line broke');
+    };";
+
+async fn what_was_taken_although_its_answer_was_lost_stands_there_once(server: &Server) {
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
+    server.writes(MEI, "Mei", &["Hello?"]).await;
+    let browser = reading_mei(server).await;
+    browser.run(LOSES_AN_ANSWER, json!([])).await;
+    browser.fill(".composer textarea", "Hello Mei.").await;
+    browser.press(key::ENTER).await;
+    browser.until("return document.querySelector('.from-agent .ticks.is-read')", json!([])).await;
+    browser.until("return !document.querySelector('.is-unsent')", json!([])).await;
+    assert_eq!(server.phone(MEI).await, ["Hello Mei."]);
     browser.close().await;
 }
 
