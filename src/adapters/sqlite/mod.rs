@@ -48,6 +48,10 @@ const ACQUIRE: Duration = Duration::from_secs(5);
 /// How long cutting the log off waits for readers; writers wait meanwhile.
 const CUT: Duration = Duration::from_millis(100);
 
+/// The write-ahead log is cut to this many bytes once all of it is in the file: it grows for as long as somebody reads, a backup
+/// say, and would keep that size for good.
+const LOG_MAX_BYTES: u32 = 64 * 1024 * 1024;
+
 /// Connections that read.
 const READERS: u32 = 4;
 
@@ -114,8 +118,13 @@ impl Sqlite {
             .max_lifetime(None)
             .idle_timeout(None)
             .acquire_timeout(ACQUIRE)
-            // What is removed is overwritten: the pages of the file keep none of it.
-            .connect_with(options.clone().pragma("secure_delete", "on"))
+            .connect_with(
+                options
+                    .clone()
+                    // What is removed is overwritten: the pages of the file keep none of it.
+                    .pragma("secure_delete", "on")
+                    .pragma("journal_size_limit", LOG_MAX_BYTES.to_string()),
+            )
             .await?;
         let options = options.read_only(true);
         let reader = readers(READERS, &file).connect_with(options.clone()).await?;
@@ -220,5 +229,30 @@ pub(crate) fn class_of(code: &str) -> ErrorClass {
         Ok(code) if LOST.contains(&code) => ErrorClass::Lost,
         Ok(_) => ErrorClass::Data,
         Err(_) => ErrorClass::Lost,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::test_stores;
+
+    #[tokio::test]
+    async fn a_log_that_grew_while_somebody_read_is_cut_once_they_have_read() {
+        let (store, _folder) = test_stores::sqlite().await;
+        let mut log = store.path().as_os_str().to_owned();
+        log.push("-wal");
+        let log_bytes = || std::fs::metadata(&log).expect("the log is there").len();
+        let write = async |sql: &'static str| store.writer.execute(sql).await.map(drop).expect("written");
+        write("create table much (bytes blob)").await;
+        let mut reading = store.reader.begin().await.expect("a picture");
+        reading.execute("select count(*) from much").await.expect("taken");
+        write("insert into much values (zeroblob(80 * 1024 * 1024))").await;
+        assert!(log_bytes() > u64::from(LOG_MAX_BYTES), "the reader holds it");
+        reading.rollback().await.expect("ended");
+        // The first folds it into the file, the second begins it again.
+        write("insert into much values (null)").await;
+        write("insert into much values (null)").await;
+        assert_eq!(log_bytes(), u64::from(LOG_MAX_BYTES));
     }
 }
