@@ -12,6 +12,8 @@ mod store_backup;
 
 mod backup;
 
+mod output;
+
 mod restore;
 
 mod secret_key;

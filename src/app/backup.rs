@@ -2,7 +2,6 @@
 
 use std::{
     fs::{self, File},
-    io,
     path::{Path, PathBuf},
 };
 
@@ -10,6 +9,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use super::{
     key_file::{KeyFile, text_of},
+    output::Output,
     stores::Store,
     vault::{Key, Vault, random},
 };
@@ -65,7 +65,7 @@ pub async fn backup(
             file.end().with_context(|| format!("{} cannot be written", path.display()))?;
             saved
         }
-        Destination::Output => store.save(keys, io::stdout()).await?,
+        Destination::Output => store.save(keys, Output::of_this_process()?).await?,
     };
     store.close().await;
     Ok(saved)
