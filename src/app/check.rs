@@ -6,6 +6,8 @@ mod address;
 
 mod channels;
 
+mod clock;
+
 mod work;
 
 mod greetings;
@@ -16,14 +18,9 @@ use super::{
 use crate::{
     adapters::{http_client::http_client, postgres::unverified_host},
     config::{AiProvider, Settings},
-    flow::{
-        archive::Archive, back_office::registry::Registry, generator::Generator as _,
-        instance::dispatch::Dispatch,
-    },
+    flow::{archive::Archive, back_office::registry::Registry, generator::Generator as _},
 };
 
-/// Clocks that differ by more than this make leases hard to read.
-const SKEW_MS: i64 = 2_000;
 /// Less room than this is too little.
 const FREE_MIB: u64 = 256;
 /// Redis is waited for this long.
@@ -127,24 +124,7 @@ fn look_at_way(settings: &Settings) -> Option<Finding> {
 async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Finding>) {
     findings.push(look_at_tables(store).await);
     findings.extend(look_at_way(settings));
-    let ledger = store.ledger(Arc::new(Dispatch::default()));
-    match ledger.now().await {
-        Ok(theirs) => {
-            let apart_ms = theirs.since(super::now()).abs();
-            findings.push(if apart_ms > SKEW_MS {
-                Finding::wrong(
-                    "clock",
-                    format!("{apart_ms} ms apart from the database's"),
-                    "set the clocks by NTP",
-                )
-            } else {
-                Finding::right("clock", format!("{apart_ms} ms apart from the database's"))
-            });
-        }
-        Err(error) => {
-            findings.push(Finding::wrong("clock", with_causes(&error.into()), "see the database above"))
-        }
-    }
+    findings.extend(clock::look(settings, store).await);
     findings.push(look_at_disk(store).await);
     if store.is_migrated().await.unwrap_or(false)
         && let Err(error) = store.require_key(settings).await
@@ -165,6 +145,7 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
 
 /// What the settings alone say: before the first start that is all there is.
 async fn look_without_store(settings: &Settings, findings: &mut Vec<Finding>) {
+    findings.extend(clock::look_outside(settings, &[]).await);
     findings.extend(address::look(settings).await);
     match channels::look_before_the_first_start(settings).await {
         Ok(found) => findings.extend(found),
