@@ -3,6 +3,9 @@
 //! In: what code tells by `tracing`. Out: lines. Of other crates only warnings and errors are written, whatever the
 //! level: their debug lines hold whole URLs and headers, and with them tokens; their news is nobody's.
 
+#[cfg(test)]
+pub(crate) mod paper;
+
 use std::{fmt::Result as Formatted, io::IsTerminal as _};
 
 use tracing::{Event, Level, Metadata, Subscriber, level_filters::LevelFilter};
@@ -99,27 +102,7 @@ pub fn levels(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        io,
-        sync::{Arc, Mutex, PoisonError},
-    };
-
-    use super::*;
-
-    /// A place to write to that can be read again.
-    #[derive(Clone, Default)]
-    struct Paper(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Paper {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use super::{paper::Paper, *};
 
     #[test]
     fn levels_are_words_and_anything_else_is_refused() {
@@ -152,7 +135,7 @@ mod tests {
             tracing::error!(target: STRANGERS, "TOKEN: a request that cannot be parsed");
             tracing::trace!(target: "baton::flow::sender", "ours");
         });
-        let written = String::from_utf8(paper.0.lock().expect("whole").clone()).expect("UTF-8");
+        let written = paper.text();
         assert!(written.contains("slow") && written.contains("ours"), "{written}");
         assert!(!written.contains("TOKEN"), "{written}");
     }
@@ -168,7 +151,7 @@ mod tests {
             tracing::info!(target: JOURNAL, timestamp = "2026-01-05T12:00:00Z", event_type = "turn_started", "decided");
             tracing::info!(target: "baton::app", answer = 42, "ours");
         });
-        let written = String::from_utf8(paper.0.lock().expect("whole").clone()).expect("UTF-8");
+        let written = paper.text();
         let lines: Vec<_> = written.lines().collect();
         assert_eq!(
             lines.iter().map(|line| line.matches("\"timestamp\"").count()).collect::<Vec<_>>(),
@@ -199,7 +182,7 @@ mod tests {
                 tracing::info!(target: "baton::app", "ours");
             }
         });
-        let written = String::from_utf8(paper.0.lock().expect("whole").clone()).expect("UTF-8");
+        let written = paper.text();
         assert_eq!(written.lines().count(), 2, "{written}");
     }
 }
