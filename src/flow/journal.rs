@@ -61,9 +61,10 @@ words! {
     }
 }
 
-/// One line for each decision of a race, under a target of its own.
+/// One line for each decision of a race, under a target of its own; and for those who look closer, one for whatever else happens.
 pub fn log(event: &Event) {
     if !event.kind.is_decision() {
+        log_step(event);
         return;
     }
     tracing::info!(
@@ -75,7 +76,21 @@ pub fn log(event: &Event) {
         action_taken = event.action.as_deref().unwrap_or("noted"),
         // Inside, so that nothing is written where no line is.
         details = %of_log(event),
-        "decided"
+        "{}",
+        if event.kind == EventType::AgentTookOver { "Agent took manual control" } else { "decided" }
+    );
+}
+
+/// What was stored, owed, sent, begun and ended. Without details: some hold what a customer wrote.
+fn log_step(event: &Event) {
+    tracing::debug!(
+        channel = Some(event.channel.as_str()).filter(|name| !name.is_empty()),
+        conversation_id = event.conversation.map(tracing::field::display),
+        message_id = event.message.map(tracing::field::display),
+        turn_id = event.turn.map(tracing::field::display),
+        event_type = event.kind.as_str(),
+        action_taken = event.action.as_deref().unwrap_or("noted"),
+        "happened"
     );
 }
 
@@ -189,7 +204,10 @@ mod tests {
     use metrics_exporter_prometheus::PrometheusBuilder;
 
     use super::*;
-    use crate::domain::{docket::Entry, time::Time};
+    use crate::{
+        domain::{docket::Entry, time::Time},
+        telemetry::paper,
+    };
 
     #[test]
     fn a_counter_counts_what_it_names_and_nothing_else() {
@@ -218,6 +236,34 @@ mod tests {
             r#"baton_turns_total{result="superseded"} 2"#,
         ];
         assert_eq!(counted, wanted);
+    }
+
+    #[test]
+    fn what_merely_happens_is_told_to_who_looks_closer_and_without_a_word_of_anybodys() {
+        let (conversation, message) = (uuid::Uuid::now_v7(), uuid::Uuid::now_v7());
+        let mut stored =
+            Entry::of(EventType::MessageReceived).with("text", "S3CRET").outside("shop", Time(1));
+        (stored.conversation, stored.message) = (Some(conversation), Some(message));
+        let took_over = Entry::of(EventType::AgentTookOver).outside("shop", Time(1));
+        for (levels, wanted) in [("debug", 2), ("info,baton::flow=debug", 2), ("info", 1)] {
+            let (paper, _writing) = paper::at(levels);
+            log(&stored);
+            log(&took_over);
+            let lines = paper.lines();
+            assert_eq!(lines.len(), wanted, "{lines:?}");
+            assert!(lines.last().is_some_and(|line| line.contains("Agent took manual control")), "{lines:?}");
+            if let [line, _] = lines.as_slice() {
+                assert!(line.contains("DEBUG") && line.contains(r#"channel="shop""#), "{line}");
+                assert!(
+                    line.contains(&conversation.to_string()) && line.contains(&message.to_string()),
+                    "{line}"
+                );
+                assert!(
+                    line.contains(r#"event_type="message_received""#) && !line.contains("S3CRET"),
+                    "{line}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) use end::need_of;
 use end::{END, Ended};
 use execution::redis_lock::Lock;
 use futures_util::future::join;
-use lock::{Held, lock_key, release};
+use lock::{Held, lock_key};
 pub use lock::{Tried, count_locks_from_zero};
 use metrics::histogram;
 pub use perceiving::Perceiving;
@@ -140,7 +140,7 @@ impl Turns {
             Ok(Some((_, Claim::Nothing, _)) | None) | Err(ledger::Error::Gone) => Ok(Err(Outcome::Idle)),
             Err(error) => Err(error),
         };
-        release(lock).await;
+        self.release(lock).await;
         match ended? {
             Ok(ended) => self.deliver(ended).await,
             Err(outcome) => Ok(outcome),
@@ -162,7 +162,7 @@ impl Turns {
             Some(lease)
         };
         let (ended, lock) = join(self.run(channel, begun, None), lock).await;
-        release(lock).await;
+        self.release(lock).await;
         self.deliver(ended?).await
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use execution::redis_lock::Lease;
+use execution::redis_lock::{Lease, Lock, Release};
 use metrics::counter;
 use uuid::Uuid;
 
@@ -36,11 +36,13 @@ pub(super) fn lock_key(conversation: Uuid) -> String {
 }
 
 /// A task that renews it at this very moment holds it too: then it is left to expire.
-pub(super) async fn release(lock: Option<Arc<Lease>>) {
-    if let Some(lease) = lock.and_then(Arc::into_inner)
-        && let Err(error) = lease.release().await
-    {
-        tracing::debug!(%error, "a lock was left to expire");
+async fn give_back(lock: Option<Arc<Lease>>, owner: &str) {
+    let Some(lease) = lock.and_then(Arc::into_inner) else { return };
+    let key = tracing::enabled!(tracing::Level::DEBUG).then(|| lease.key().to_owned());
+    match lease.release().await {
+        Ok(Release::Released) => tracing::debug!(key, owner, "a lock was released"),
+        Ok(Release::Lost) => tracing::debug!(key, owner, "a lock was not ours any more"),
+        Err(error) => tracing::debug!(%error, key, owner, "a lock was left to expire"),
     }
 }
 
@@ -57,21 +59,65 @@ pub(super) enum Held {
 impl Turns {
     /// Takes it, if nobody has it.
     pub(super) async fn try_lock(&self, key: &str) -> Held {
-        let Some(lock) = &self.lock else { return Held::Free };
-        match lock.try_lock(key, &self.instance).await {
-            Ok(Some(lease)) => {
-                count(Tried::Acquired, 1);
-                Held::Mine(lease)
-            }
-            Ok(None) => {
-                count(Tried::Contended, 1);
-                Held::Other
-            }
-            Err(error) => {
-                count(Tried::Unavailable, 1);
-                tracing::debug!(%error, "going on without the lock");
-                Held::Free
-            }
+        match &self.lock {
+            Some(lock) => take(lock, key, &self.instance).await,
+            None => Held::Free,
         }
+    }
+
+    /// Gives it back, if there is one.
+    pub(super) async fn release(&self, lock: Option<Arc<Lease>>) {
+        give_back(lock, &self.instance).await;
+    }
+}
+
+async fn take(lock: &Lock, key: &str, owner: &str) -> Held {
+    match lock.try_lock(key, owner).await {
+        Ok(Some(lease)) => {
+            count(Tried::Acquired, 1);
+            tracing::debug!(key, owner, "a lock was acquired");
+            Held::Mine(lease)
+        }
+        Ok(None) => {
+            count(Tried::Contended, 1);
+            tracing::debug!(key, owner, "a lock is held by somebody else");
+            Held::Other
+        }
+        Err(error) => {
+            count(Tried::Unavailable, 1);
+            tracing::debug!(%error, key, owner, "going on without the lock");
+            Held::Free
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use execution::key_store::Memory;
+
+    use super::*;
+    use crate::telemetry::paper;
+
+    async fn lines_of_a_lock(levels: &str) -> Vec<String> {
+        let lock = Lock::new(Arc::new(Memory::new()), Duration::from_secs(30));
+        let (paper, _writing) = paper::at(levels);
+        let Held::Mine(lease) = take(&lock, "conversation:1", "one").await else { panic!("it is free") };
+        assert!(matches!(take(&lock, "conversation:1", "two").await, Held::Other));
+        give_back(Some(Arc::new(lease)), "one").await;
+        paper.lines()
+    }
+
+    #[tokio::test]
+    async fn a_lock_that_is_taken_met_and_given_back_is_a_line_each_for_who_looks_closer() {
+        let lines = lines_of_a_lock("info,baton::flow=debug").await;
+        let told = [("acquired", "one"), ("held by somebody else", "two"), ("released", "one")];
+        assert_eq!(lines.len(), told.len(), "{lines:?}");
+        for (line, (what, owner)) in lines.iter().zip(told) {
+            assert!(line.contains(what), "{line}");
+            assert!(line.contains(&format!(r#"key="conversation:1" owner="{owner}""#)), "{line}");
+        }
+        assert_eq!(lines_of_a_lock("info").await, Vec::<String>::new());
     }
 }
