@@ -6,6 +6,8 @@
 
 mod writer;
 
+mod outage_log;
+
 mod fast_path;
 
 mod batch;

@@ -20,7 +20,7 @@ use super::{
     batch::{self, Verdict},
     clock::ServerClock,
     docket_cache::DocketCache,
-    fast_path, text,
+    fast_path, outage_log, text,
 };
 use crate::{
     adapters::{ErrorClass, failure, rows::Field as _},
@@ -135,7 +135,7 @@ async fn batch<D: Dialect>(
             one_by_one(&context, &mut own, held, &mut rest).await;
         }
         Err(error) if ErrorClass::of(&error) == ErrorClass::Lost => {
-            tracing::warn!(%error, steps = ops.len(), "the database of the ledger is unavailable");
+            outage_log::tell(&error, ops.len());
             let outage = rest.outage.insert(Outage::of(&context, error));
             ops.into_iter().chain(held).for_each(|op| answer(op, Err(outage.error())));
         }
