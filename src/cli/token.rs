@@ -43,7 +43,7 @@ pub(super) struct TokenArgs {
     /// What it is for
     #[arg(value_parser = to_name)]
     name: String,
-    /// admin (everything), agent (read and answer), read, or metrics
+    /// admin (everything), agent (read and answer), read, or metrics (on all channels)
     #[arg(long, value_name = "ROLE", default_value = "agent")]
     role: Role,
     /// On these channels only, comma-separated. Unset: on all
@@ -104,12 +104,16 @@ async fn create(opened: &Opened, args: TokenArgs) -> anyhow::Result<(registry::T
         Some(who) => Some(find(opened, who).await?),
         None => None,
     };
+    let limits = [args.channels.as_deref(), agent.as_ref().and_then(|agent| agent.channels.as_deref())];
+    if let Some(why) = registry::opens_nothing(args.role, limits) {
+        bail!("{why}");
+    }
     let token = registry::Token {
         id: Uuid::now_v7(),
         name: args.name,
         role: args.role,
         channels: args.channels,
-        agent,
+        agent: agent.map(|agent| agent.id),
         expires_at: args.expires_at,
         created_at: now,
     };
@@ -127,7 +131,7 @@ async fn tell(opened: &Opened, token: Uuid, action: &'static str, now: Time) -> 
 }
 
 /// The agent with that address or id, who must be let in.
-async fn find(opened: &Opened, who: &str) -> anyhow::Result<Uuid> {
+async fn find(opened: &Opened, who: &str) -> anyhow::Result<people::Agent> {
     let found = match Uuid::try_parse(who) {
         Ok(id) => opened.people.agent(id).await?,
         Err(_) => opened.people.agent_of(who).await?.map(|(agent, _)| agent),
@@ -136,7 +140,7 @@ async fn find(opened: &Opened, who: &str) -> anyhow::Result<Uuid> {
     if agent.is_disabled {
         bail!("{} is disabled: a token that acts as them opens nothing", agent.email);
     }
-    Ok(agent.id)
+    Ok(agent)
 }
 
 /// A token that nobody can guess, and the hash by which it is known.

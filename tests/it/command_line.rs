@@ -123,6 +123,10 @@ fn what_is_mistyped_in_a_shell_is_told_with_what_would_be_right() {
             "there is no channel shop: there is sandbox",
         ),
         (&["token", "create", "x", "--channels", "shop"], "there is no channel shop: there is sandbox"),
+        (
+            &["token", "create", "x", "--role", "metrics", "--channels", "sandbox"],
+            "metrics count all channels",
+        ),
         (&["token", "revoke", "website"], "must be an id, as `baton token list` shows it"),
         (&["dead-letters", "retry", "5"], "must be an id, as `baton dead-letters list` shows it"),
         (

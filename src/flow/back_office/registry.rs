@@ -114,6 +114,16 @@ impl Token {
     }
 }
 
+/// Why a token of that role on those channels, or of an agent on those, would open nothing at all.
+pub const fn opens_nothing(role: Role, channels: [Option<&[String]>; 2]) -> Option<&'static str> {
+    match (role, channels) {
+        (Role::Metrics, [None, None]) | (Role::Admin | Role::Agent | Role::Read, _) => None,
+        (Role::Metrics, _) => Some(
+            "metrics count all channels: a token of this role is limited to none, nor is the agent it acts as",
+        ),
+    }
+}
+
 /// Tells that a token was `added` or `removed`.
 pub fn token_updated(token: Uuid, action: &'static str, by: &str, now: Time) -> Event {
     Entry::of(EventType::TokenUpdated)

@@ -49,6 +49,7 @@ pub(crate) struct TokenRequest {
     /// For people.
     #[schema(min_length = 1, max_length = 100)]
     name: String,
+    /// `metrics` takes no channels, since metrics count all of them.
     role: RoleWord,
     /// On which channels; null or left out: on all that you may see.
     channels: Option<Vec<String>>,
@@ -77,12 +78,19 @@ async fn created(doors: &Doors, caller: &Caller, wanted: TokenRequest) -> Answer
     if wanted.expires_at.is_some_and(|at| at.0 <= now) {
         return Err(Problem::invalid("/expires_at", "must be in the future"));
     }
+    let name = read::text("/name", wanted.name, NAME_MAX)?;
+    let channels = channels(doors, caller, wanted.channels).await?;
+    let agent = agent(doors, caller, wanted.agent_id).await?;
+    let limits = [channels.as_deref(), agent.as_ref().and_then(|agent| agent.channels.as_deref())];
+    if let Some(why) = registry::opens_nothing(wanted.role.0, limits) {
+        return Err(Problem::invalid("/role", why));
+    }
     let kept = registry::Token {
         id: Uuid::now_v7(),
-        name: read::text("/name", wanted.name, NAME_MAX)?,
+        name,
         role: wanted.role.0,
-        channels: channels(doors, caller, wanted.channels).await?,
-        agent: agent(doors, caller, wanted.agent_id).await?,
+        channels,
+        agent: agent.map(|agent| agent.id),
         expires_at: wanted.expires_at.map(|at| at.0),
         created_at: now,
     };
@@ -97,12 +105,12 @@ async fn created(doors: &Doors, caller: &Caller, wanted: TokenRequest) -> Answer
 }
 
 /// A token acts as somebody who is let in, and whom its maker could make.
-async fn agent(doors: &Doors, caller: &Caller, wanted: Option<Id>) -> Result<Option<Uuid>, Problem> {
+async fn agent(doors: &Doors, caller: &Caller, wanted: Option<Id>) -> Result<Option<people::Agent>, Problem> {
     let Some(id) = wanted else { return Ok(None) };
     let found = doors.people.agent(id.0).await?;
     match found.filter(|agent| caller.sees_all_of(agent.channels.as_deref())) {
         Some(agent) if agent.is_disabled => Err(Problem::invalid("/agent_id", "this agent is disabled")),
-        Some(agent) => Ok(Some(agent.id)),
+        Some(agent) => Ok(Some(agent)),
         None => Err(Problem::invalid("/agent_id", "there is no such agent")),
     }
 }

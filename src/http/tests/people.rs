@@ -118,6 +118,32 @@ async fn a_token_says_who_it_is_and_has_nothing_of_its_own() {
 }
 
 #[tokio::test]
+async fn a_token_for_metrics_that_would_open_nothing_is_not_made() {
+    let world = World::new();
+    know(&world, &["shop"]);
+    let agents = [("ana", Value::Null), ("ben", json!(["shop"]))];
+    let mut ids = Vec::new();
+    for (name, channels) in agents {
+        let body = json!({ "name": name, "email": format!("{name}@example.com"), "role": "agent",
+            "password": "correct horse", "channels": channels });
+        ids.push(world.ask("POST", "/api/v1/agents", Some(body)).await.json()["id"].clone());
+    }
+    let (all, shop) = (Value::Null, json!(["shop"]));
+    for (role, channels, agent, made) in [
+        ("metrics", &all, &Value::Null, true),
+        ("metrics", &all, &ids[0], true),
+        ("read", &shop, &ids[1], true),
+        ("metrics", &shop, &Value::Null, false),
+        ("metrics", &all, &ids[1], false),
+    ] {
+        let body = json!({ "name": "graphs", "role": role, "channels": channels, "agent_id": agent });
+        let reply = world.ask("POST", "/api/v1/tokens", Some(body.clone())).await;
+        assert_eq!(reply.status, if made { 201 } else { 400 }, "{body}: {}", reply.body);
+        assert!(made || reply.pointer() == "/role", "{body}: {}", reply.body);
+    }
+}
+
+#[tokio::test]
 async fn admins_add_agents_and_agents_see_names() {
     let world = World::new();
     let admin = world.first().await;
