@@ -83,7 +83,8 @@ fn compared(host: &str, ahead_ms: i64) -> Finding {
     Finding::wrong(
         SUBJECT,
         format!("{seconds} s {how} that of {host}"),
-        "set it by NTP (`timedatectl set-ntp true`): messages are taken for old, or come too early",
+        "set it by NTP (`timedatectl set-ntp true`): until then messages are handed over as stale, or things are due at the \
+         wrong time",
     )
 }
 
