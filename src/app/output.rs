@@ -21,25 +21,46 @@ const PATIENCE: Duration = Duration::from_secs(5 * 60);
 pub(super) struct Output {
     to: File,
     patience: Duration,
+    /// What packs the backup writes its end as it is dropped: that would wait as long once more.
+    is_given_up: bool,
 }
 
 impl Output {
     /// What this process writes to its reader.
     pub(super) fn of_this_process() -> io::Result<Self> {
-        Ok(Self { to: io::stdout().as_fd().try_clone_to_owned()?.into(), patience: PATIENCE })
+        Ok(Self {
+            to: io::stdout().as_fd().try_clone_to_owned()?.into(),
+            patience: PATIENCE,
+            is_given_up: false,
+        })
     }
 
-    /// Waits until something can be written, or fails at once.
-    fn wait(&self) -> io::Result<()> {
+    /// Waits until something can be written. Once that was in vain, nothing is any more.
+    fn wait(&mut self) -> io::Result<()> {
+        if self.is_given_up {
+            return Err(self.given_up());
+        }
         let patience = Timespec::try_from(self.patience).map_err(io::Error::other)?;
         loop {
             match poll(&mut [PollFd::new(&self.to, PollFlags::OUT)], Some(&patience)) {
-                Ok(0) => return Err(io::Error::new(io::ErrorKind::TimedOut, told(self.patience))),
+                Ok(0) => {
+                    self.is_given_up = true;
+                    return Err(self.given_up());
+                }
                 Ok(_) => return Ok(()),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    fn given_up(&self) -> io::Error {
+        let told = format!(
+            "the reader of the backup has taken nothing for {} seconds, and while a backup is written the database keeps \
+             all that it replaces: write the backup to a file, and transfer that",
+            self.patience.as_secs()
+        );
+        io::Error::new(io::ErrorKind::TimedOut, told)
     }
 }
 
@@ -55,14 +76,6 @@ impl Write for Output {
     }
 }
 
-fn told(patience: Duration) -> String {
-    format!(
-        "the reader of the backup has taken nothing for {} seconds, and while a backup is written the database keeps all \
-         that it replaces: write the backup to a file, and transfer that",
-        patience.as_secs()
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use std::{io::Read as _, os::fd::OwnedFd};
@@ -71,18 +84,18 @@ mod tests {
 
     fn pipe(patience: Duration) -> (io::PipeReader, Output) {
         let (reader, writer) = io::pipe().expect("a pipe");
-        (reader, Output { to: OwnedFd::from(writer).into(), patience })
+        (reader, Output { to: OwnedFd::from(writer).into(), patience, is_given_up: false })
     }
 
     #[test]
     fn a_reader_that_takes_nothing_is_given_up() {
-        let (_reader, mut output) = pipe(Duration::from_millis(20));
+        let (mut reader, mut output) = pipe(Duration::from_millis(20));
         let given_up = output.write_all(&[7; 1 << 20]).expect_err("nobody reads");
         assert_eq!(given_up.kind(), io::ErrorKind::TimedOut);
-        assert!(
-            given_up.to_string().ends_with("write the backup to a file, and transfer that"),
-            "{given_up}"
-        );
+        let told = given_up.to_string();
+        assert!(told.ends_with("write the backup to a file, and transfer that"), "{told}");
+        reader.read_exact(&mut [0; 1 << 15]).expect("there is room again");
+        assert!(output.write_all(&[7]).is_err(), "nothing follows on a gap");
     }
 
     #[test]
