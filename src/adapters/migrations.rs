@@ -32,6 +32,7 @@ macro_rules! migrations {
             "ended follow-ups" = "0019_ended_follow_ups",
             "moved" = "0020_moved",
             "messages by provider id" = "0021_messages_by_provider_id",
+            "lanes" = "0022_lanes",
         }
     };
     ($database:literal: $($name:literal = $file:literal,)+) => {

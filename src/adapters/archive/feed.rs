@@ -3,10 +3,14 @@
 //! Ids are handed out before their transactions commit, so their order is not the order in which events appear. On
 //! PostgreSQL the feed goes by (transaction, id) and ends below the oldest transaction still running: whatever appears
 //! later has a later place. SQLite has one writer, whose ids are the order of its commits.
+//!
+//! It is an order to resume by. A transaction that waited for a conversation is older than the ones it waited for, so within
+//! a conversation the order of what happened is that of `conv_seq`, and of ids, which are given out under its row's lock.
 
-use std::{fmt, str::FromStr};
+use std::{collections::HashSet, fmt, str::FromStr};
 
 use async_trait::async_trait;
+use serde_json::json;
 
 use crate::{
     adapters::sql::{Engine, Statement, Store, cell, decode, only_row},
@@ -188,10 +192,48 @@ pub(in crate::adapters) async fn after<S: Store>(
     place: Place,
     limit: usize,
 ) -> Result<Vec<(Place, Event)>, Error> {
-    let rows = store.rows(next(S::ENGINE, place, limit)).await?;
-    rows.iter()
-        .map(|row| Ok((Place { xact: cell(row, "xact")?, id: cell(row, "id")? }, decode(row)?)))
-        .collect()
+    placed::<S>(&store.rows(next(S::ENGINE, place, limit)).await?)
+}
+
+fn placed<S: Store>(rows: &[S::Row]) -> Result<Vec<(Place, Event)>, Error> {
+    let placed = |row| Ok((Place { xact: cell(row, "xact")?, id: cell(row, "id")? }, decode(row)?));
+    rows.iter().map(placed).collect()
+}
+
+/// What the feed has beyond that place, or does not give yet, although it comes before one of these in their conversation: a
+/// transaction that waited for the conversation is older than the ones it waited for. They are there: an event gets its number
+/// under the lock of its conversation, which is held until the commit, so all with lower numbers had been committed before.
+pub(in crate::adapters) async fn overtaken<S: Store>(
+    store: &S,
+    place: Place,
+    read: &[(Place, Event)],
+) -> Result<Vec<(Place, Event)>, Error> {
+    // With one writer, ids, numbers and commits have one order.
+    if S::ENGINE == Engine::Sqlite {
+        return Ok(Vec::new());
+    }
+    let numbered = |event: &Event| Some((event.conversation?.to_string(), event.conv_seq?));
+    let known: HashSet<_> = read.iter().filter_map(|(_, event)| numbered(event)).collect();
+    let before = known.iter().map(|(conversation, number)| (conversation.clone(), number - 1));
+    let asked: Vec<_> = before.filter(|it| !known.contains(it)).collect();
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    // From number to number, so that of a long conversation no more is read than there is to find.
+    let mut statement = Statement::new(
+        "with recursive before as (select e.* from jsonb_array_elements($1::jsonb) k join events e \
+         on e.conversation_id = k ->> 0 and e.conv_seq = (k ->> 1)::bigint where ",
+    )
+    .with(json!(asked).to_string());
+    beyond(&mut statement, S::ENGINE, place, false);
+    statement.push(
+        " union select e.* from before b join events e \
+         on e.conversation_id = b.conversation_id and e.conv_seq = b.conv_seq - 1 where ",
+    );
+    beyond(&mut statement, S::ENGINE, place, false);
+    statement.push(") select ").columns::<Event>("e").push(", ").push(place_columns(S::ENGINE));
+    statement.push(" from before e where ").push(STAYS).push(" order by e.id");
+    placed::<S>(&store.rows(statement).await?)
 }
 
 /// The events at those places that are still there.

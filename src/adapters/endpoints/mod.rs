@@ -226,7 +226,11 @@ impl<S: Store> Endpoints for S {
              where id = $1 and cursor_xact = $2 and cursor_id = $3",
         );
         let moving = moving.with(served.endpoint.id).with(xact).with(id).with(last.xact).with(last.id);
-        let wanted: Vec<_> = read.iter().filter(|(_, event)| served.endpoint.wants(event)).collect();
+        // When these are there, so is all that happened before them in their conversations. What was written down ahead of the
+        // feed is found there already when the feed comes to it.
+        let overtaken = feed::overtaken(self, *last, &read).await?;
+        let wanted: Vec<_> =
+            overtaken.iter().chain(&read).filter(|(_, event)| served.endpoint.wants(event)).collect();
         let mut parts = vec![Part::Must(moving)];
         if !wanted.is_empty() {
             let rows: Vec<_> = wanted.into_iter().map(|(place, event)| row(*place, event)).collect();
@@ -245,7 +249,7 @@ impl<S: Store> Endpoints for S {
         );
         statement.bind(endpoint).push(
             ") l join deliveries d on d.id = (select h.id from deliveries h where h.endpoint_id = l.endpoint_id \
-             and h.lane = l.lane and h.state = 'pending' order by h.event_xact, h.event_id limit 1) where d.next_at <= ",
+             and h.lane = l.lane and h.state = 'pending' order by h.event_id limit 1) where d.next_at <= ",
         );
         statement.now(self);
         // Those of a conversation that is being erased go with it, told or not.
@@ -292,7 +296,7 @@ const READY: &str = "(select cast(coalesce(sum(l.waiting), 0) as bigint) from (s
     from deliveries w where w.endpoint_id = p.id and w.state = 'pending' \
     and not exists (select 1 from erasures x where x.conversation_id = w.conversation_id) group by w.lane) l \
     where (select h.next_at from deliveries h where h.endpoint_id = p.id and h.lane = l.lane and h.state = 'pending' \
-    order by h.event_xact, h.event_id limit 1) <= ";
+    order by h.event_id limit 1) <= ";
 
 async fn standings<S: Store>(store: &S, id: Option<Uuid>) -> Result<Vec<Summary>, Error> {
     let mut statement = Statement::new("select ");

@@ -72,7 +72,7 @@ fn next_in_lane(due: &Due) -> Statement {
     statement.bind(since).push(" then at else ").bind(since).push(" end where first_at is null and id = ");
     statement.push("(select h.id from deliveries h where h.state = 'pending' and h.endpoint_id = ");
     statement.bind(due.delivery.endpoint).push(" and h.lane = ").bind(due.lane.as_str());
-    statement.push(" order by h.event_xact, h.event_id limit 1)");
+    statement.push(" order by h.event_id limit 1)");
     statement
 }
 
