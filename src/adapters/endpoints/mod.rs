@@ -20,7 +20,7 @@ use super::{
     },
     failure, purge,
     rows::Columns as _,
-    sql::{Bound, Engine, Part, Statement, Store, cell},
+    sql::{Bound, Engine, Part, Statement, Store, cell, serialize_writes},
 };
 use crate::{
     domain::{
@@ -52,6 +52,7 @@ impl<S: Store> Endpoints for S {
 
     async fn add_endpoint(&self, endpoint: &Endpoint, sealed: Vec<u8>) -> Result<bool, Error> {
         let place = feed::newest_place(self).await?;
+        // Of several at once, each counts the one before.
         let adding = Statement::new(
             "insert into endpoints (id, url, events, channels, description, state, cursor_xact, cursor_id, created_at, \
              updated_at) select $1, $2, $3, $4, $5, $6, $7, $8, $9, $9 where (select count(*) from endpoints) < $10",
@@ -66,7 +67,8 @@ impl<S: Store> Endpoints for S {
         .with(place.id)
         .with(endpoint.created_at)
         .with(ENDPOINTS_MAX);
-        self.write_together(vec![Part::Must(adding), Part::Must(secret(endpoint.id, sealed))]).await
+        let secret = secret(endpoint.id, sealed);
+        self.write_together(vec![serialize_writes(), Part::Must(adding), Part::Must(secret)]).await
     }
 
     async fn change_endpoint(&self, id: Uuid, change: &Change, now: Time) -> Result<bool, Error> {

@@ -21,6 +21,7 @@ use crate::{
 on_both_stores!(
     an_endpoint_is_kept_changed_and_removed,
     there_are_only_so_many,
+    of_however_many_at_once_there_are_only_so_many,
     an_endpoint_belongs_to_one_instance_at_a_time,
     an_event_is_written_down_once_for_each_who_wants_it,
     deliveries_of_a_lane_come_one_by_one,
@@ -154,6 +155,14 @@ async fn there_are_only_so_many<S: TestStore>(store: &S) {
     }
     assert!(!store.add_endpoint(&endpoint(), vec![1]).await.expect("written"));
     assert_eq!(store.endpoints().await.expect("read").len(), ENDPOINTS_MAX);
+}
+
+async fn of_however_many_at_once_there_are_only_so_many<S: TestStore>(store: &S) {
+    let all: Vec<Endpoint> = (0..ENDPOINTS_MAX + 6).map(|_| endpoint()).collect();
+    let added = all.iter().map(|one| store.add_endpoint(one, vec![1]));
+    let added = futures_util::future::join_all(added).await;
+    let added = added.into_iter().filter(|is_added| *is_added.as_ref().expect("written")).count();
+    assert_eq!((added, store.endpoints().await.expect("read").len()), (ENDPOINTS_MAX, ENDPOINTS_MAX));
 }
 
 async fn an_endpoint_belongs_to_one_instance_at_a_time<S: TestStore>(store: &S) {
