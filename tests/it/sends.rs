@@ -7,11 +7,12 @@ use uuid::Uuid;
 
 use crate::{
     failures::only_letter,
-    world::{Answer, Chat, Hold, Step, World, on_both_stores},
+    world::{Answer, Chat, Evidence, Hold, Step, World, on_both_stores},
 };
 
 on_both_stores!(
     a_send_of_unknown_fate_is_settled_by_its_echo_and_never_repeated,
+    a_look_that_the_provider_did_not_answer_is_made_again_soon,
     a_claim_whose_commit_was_not_heard_of_is_given_back,
     a_claim_that_is_run_again_takes_its_answer_back_all_the_same,
     after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answers,
@@ -63,6 +64,23 @@ async fn has_an_answer_owed(chat: Chat<'_>) -> Uuid {
     let conversation = chat.conversation_id().await;
     chat.world.process().answer(conversation).await;
     conversation
+}
+
+async fn a_look_that_the_provider_did_not_answer_is_made_again_soon(world: &World) {
+    let mei = world.chat(MEI);
+    world.gateway.shows_in(Evidence::Journal);
+    world.gateway.answers(Answer::LostAfter);
+    mei.agent_says("Hi Mei.").await;
+    world.drain().await;
+    let looks_after = async |ms| {
+        world.pass(ms);
+        world.process().look().await;
+        mei.message("Hi Mei.").await["delivery"]["state"].clone()
+    };
+    world.gateway.shows_nothing(true);
+    assert_eq!(looks_after(3 * MINUTE_MS).await, "unknown");
+    world.gateway.shows_nothing(false);
+    assert_eq!(looks_after(MINUTE_MS / 2).await, "sent", "the journal has it");
 }
 
 async fn a_claim_whose_commit_was_not_heard_of_is_given_back(world: &World) {

@@ -39,6 +39,8 @@ const EVERY_MS: i64 = 1_000;
 const AGES_MS: [i64; 4] = [5_000, 15_000, 60_000, 130_000];
 /// From then on this often.
 const LATER_MS: i64 = 600_000;
+/// A look that the provider did not answer has told nothing, and is made again so soon.
+const UNANSWERED_MS: i64 = 30_000;
 /// An entry of the journal may come so late after the message has left.
 const JOURNAL_LATE_MS: i64 = 120_000;
 /// Longest search: the provider keeps a queued message, and shows what has left, for a day.
@@ -60,12 +62,13 @@ impl Search {
     }
 
     /// The next look: by the age of the attempt, so that all instances keep the same pauses.
-    fn plan(&mut self, attempt: Attempt, now: Time) {
+    fn plan(&mut self, attempt: Attempt, now: Time, is_answered: bool) {
         let age_ms = now.since(attempt.at);
-        self.next_at = match AGES_MS.iter().find(|at_ms| **at_ms > age_ms) {
+        let next_at = match AGES_MS.iter().find(|at_ms| **at_ms > age_ms) {
             Some(at_ms) => attempt.at.plus_ms(*at_ms),
             None => now.plus_ms(LATER_MS),
         };
+        self.next_at = if is_answered { next_at } else { next_at.min(now.plus_ms(UNANSWERED_MS)) };
     }
 
     /// Whether what is in neither list now can be said not to have gone, as far as that can ever be said.
@@ -185,42 +188,49 @@ impl Reconciler {
         if !self.registry.claim_look_up(name, now, EVERY_MS).await? {
             return Ok(());
         }
-        self.read_queue(&channel, due, now).await?;
+        let mut is_answered = self.read_queue(&channel, due, now).await?;
         let is_old = |lost: &&Lost| now.since(lost.attempt.at) > JOURNAL_LATE_MS;
         let old: Vec<Lost> = due.iter().filter(is_old).cloned().collect();
-        if !old.is_empty() && self.read_journal(&channel, &old, now).await? {
-            self.resend_absent(&channel, &old, now).await?;
+        if !old.is_empty() {
+            if self.read_journal(&channel, &old, now).await? {
+                self.resend_absent(&channel, &old, now).await?;
+            } else {
+                is_answered = false;
+            }
         }
         let mut searches = self.searches();
         for lost in due {
             if let Some(search) = searches.get_mut(&lost.attempt.id) {
-                search.plan(lost.attempt, now);
+                search.plan(lost.attempt, now, is_answered);
             }
         }
         Ok(())
     }
 
-    async fn read_queue(&self, channel: &Channel, due: &[Lost], now: Time) -> Result<(), ledger::Error> {
-        let is_empty = match channel.provider.look_up(LookUp::Queue).await {
+    /// True if the queue was read, whatever it showed.
+    async fn read_queue(&self, channel: &Channel, due: &[Lost], now: Time) -> Result<bool, ledger::Error> {
+        let length = match channel.provider.look_up(LookUp::Queue).await {
             Ok(traces) => {
                 self.settle(channel, due, &traces, "provider_queue").await?;
                 // The list may hide its head; only for a resend is it worth another request.
-                traces.is_empty()
-                    && channel.policy.unknown_send == UnknownSend::Resend
-                    && matches!(channel.provider.queue_length().await, Ok(0))
+                match traces.is_empty() && channel.policy.unknown_send == UnknownSend::Resend {
+                    true => channel.provider.queue_length().await.map(Some),
+                    false => Ok(None),
+                }
             }
-            Err(unanswered) => {
-                tracing::debug!(channel = channel.name, %unanswered, "the provider did not show its queue");
-                false
-            }
+            Err(unanswered) => Err(unanswered),
         };
+        if let Err(unanswered) = &length {
+            tracing::debug!(channel = channel.name, %unanswered, "the provider did not show its queue");
+        }
+        let is_empty = matches!(length, Ok(Some(0)));
         let mut searches = self.searches();
         for lost in due {
             if let Some(search) = searches.get_mut(&lost.attempt.id) {
                 search.empty_since = is_empty.then_some(search.empty_since.unwrap_or(now));
             }
         }
-        Ok(())
+        Ok(length.is_ok())
     }
 
     /// True if the journal was read, whatever it showed.
@@ -393,9 +403,19 @@ mod tests {
         let mut ages = Vec::new();
         for _ in 0..6 {
             ages.push(search.next_at.since(TRIED));
-            search.plan(attempt(), search.next_at);
+            search.plan(attempt(), search.next_at, true);
         }
         assert_eq!(ages, [5_000, 15_000, 60_000, 130_000, 730_000, 1_330_000]);
+    }
+
+    #[test]
+    fn a_look_without_an_answer_is_made_again_soon() {
+        for (age_ms, again_ms) in [(5_000, 15_000), (60_000, 90_000), (130_000, 160_000), (730_000, 760_000)]
+        {
+            let mut search = Search::begin(attempt());
+            search.plan(attempt(), TRIED.plus_ms(age_ms), false);
+            assert_eq!(search.next_at.since(TRIED), again_ms, "{age_ms}");
+        }
     }
 
     #[test]

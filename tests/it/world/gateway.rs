@@ -101,6 +101,7 @@ pub(crate) struct Gateway {
     links: Mutex<HashMap<String, String>>,
     other_ids: Mutex<HashMap<ChatId, ChatId>>,
     keeps_other_ids: AtomicBool,
+    shows_nothing: AtomicBool,
     links_given: AtomicUsize,
     /// Chats whose messages got their blue ticks, each as often as it was asked for.
     pub(crate) marked_read: watch::Sender<Vec<String>>,
@@ -132,6 +133,7 @@ impl Gateway {
             links: Mutex::default(),
             other_ids: Mutex::default(),
             keeps_other_ids: AtomicBool::new(false),
+            shows_nothing: AtomicBool::new(false),
             links_given: AtomicUsize::new(0),
             marked_read: watch::Sender::default(),
         }
@@ -157,6 +159,11 @@ impl Gateway {
     /// From now on it is seen there what has gone.
     pub(crate) fn shows_in(&self, evidence: Evidence) {
         *lock(&self.evidence) = evidence;
+    }
+
+    /// Whether it can show nobody what waits and what has left.
+    pub(crate) fn shows_nothing(&self, is_so: bool) {
+        self.shows_nothing.store(is_so, Ordering::Relaxed);
     }
 
     /// What it has to report, oldest first. It is reported again and again until it is taken.
@@ -333,6 +340,9 @@ impl Provider for Gateway {
     }
 
     async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered> {
+        if self.shows_nothing.load(Ordering::Relaxed) {
+            return Err(Unanswered { detail: "status 502".to_owned(), no_answer: NoAnswer::Silence });
+        }
         Ok(match place {
             LookUp::Queue => self.traces(Evidence::Queue),
             LookUp::Journal { .. } => self.traces(Evidence::Journal),
