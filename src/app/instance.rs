@@ -214,20 +214,20 @@ impl Instance {
             switch: Arc::clone(&switch),
             desk: parts.desk(&switch, &intake),
             eraser,
-            sandbox,
+            sandbox: sandbox.clone(),
             scripted: Arc::clone(&scripted),
             redis: coordination.server,
             metrics,
             stopping: shutdown.stopping.clone(),
         })?;
-        let (sandbox, notifier) = (doors.sandbox.clone(), Arc::clone(&doors.notifier));
+        let (phones, notifier) = (doors.sandbox.clone(), Arc::clone(&doors.notifier));
         let server = http::serve(Arc::new(doors), listener, grace(&settings))?;
         // From here on nothing can fail: an instance that claims work must be there to end it.
         parts.worker(&turns, &sender, &shutdown).start();
         parts.keep(&shutdown);
         coordination::listen(&parts, coordination.others, told, &shutdown);
         parts::show_typing(&parts, typed, &shutdown);
-        parts::take_reports(&parts, &intake, reports, &shutdown);
+        parts::take_reports(&parts, sandbox, &intake, reports, &shutdown);
         receiving::start(&parts, &intake, &shutdown);
         notifying::start(&notifier, &parts.dispatch, &shutdown);
         let (handle, deaf) = (server.handle(), CancellationToken::new());
@@ -235,7 +235,7 @@ impl Instance {
         Ok(Self {
             address,
             parts,
-            sandbox,
+            sandbox: phones,
             switch,
             scripted,
             traces,

@@ -6,12 +6,7 @@ use execution::{deduplicate_webhook::Deduplicator, redis_lock::Lock};
 use tokio::sync::mpsc;
 
 use super::{
-    CONNECT,
-    channel_loader::{ChannelLoader, SANDBOX},
-    generators::Models,
-    now,
-    shutdown::Shutdown,
-    stores::Store,
+    CONNECT, channel_loader::ChannelLoader, generators::Models, now, shutdown::Shutdown, stores::Store,
     vault::Vault,
 };
 use crate::{
@@ -277,21 +272,23 @@ pub(super) fn show_typing(parts: &Parts, mut typed: mpsc::Receiver<ShowTyping>, 
 /// Takes what the sandbox reports, as a gateway's webhooks would come.
 pub(super) fn take_reports(
     parts: &Parts,
+    sandbox: Option<Arc<Sandbox>>,
     intake: &Arc<Intake>,
     mut reports: mpsc::Receiver<Incoming>,
     shutdown: &Shutdown,
 ) {
     let (channels, intake, stop) =
         (Arc::clone(&parts.channel_loader.channels), Arc::clone(intake), shutdown.stopping.clone());
+    let Some(sandbox) = sandbox else { return };
     shutdown.tasks.spawn(async move {
         loop {
             let report = tokio::select! {
                 () = stop.cancelled() => return,
                 report = reports.recv() => report,
             };
-            let (Some(report), Some(channel)) = (report, channels.get(SANDBOX)) else {
-                return;
-            };
+            let Some(report) = report else { return };
+            // Without a channel there is nobody to report to, until it is there again.
+            let Some(channel) = sandbox.channel(&channels) else { continue };
             if let Err(error) = intake.take_incoming(&channel, report).await {
                 tracing::warn!(error = error.cause(), "a report of the sandbox was not accepted");
             }

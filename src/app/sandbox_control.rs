@@ -5,7 +5,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::channel_loader::SANDBOX;
 use crate::{
     adapters::{
         sandbox::{self, Sandbox},
@@ -13,7 +12,7 @@ use crate::{
     },
     domain::chat::ChatId,
     flow::{
-        instance::channels::Channels,
+        instance::channels::{Channel, Channels},
         intake::{Intake, Verdict},
         ledger::Error,
         provider::{Incoming, Provider as _},
@@ -30,9 +29,13 @@ pub(super) struct SandboxControl {
 }
 
 impl SandboxControl {
+    fn channel(&self) -> Result<Arc<Channel>, Error> {
+        self.sandbox.channel(&self.channels).ok_or(Error::Gone)
+    }
+
     /// What one body says, as often as the gateway would deliver it.
     async fn take_one(&self, incoming: Incoming) -> Result<Verdict, Error> {
-        let Some(channel) = self.channels.get(SANDBOX) else { return Err(Error::Gone) };
+        let channel = self.channel()?;
         let first = self.intake.take_incoming(&channel, incoming.clone()).await?;
         for _ in 1..self.sandbox.faults().copies() {
             self.intake.take_incoming(&channel, incoming.clone()).await?;
@@ -49,6 +52,10 @@ impl SandboxControl {
 
 #[async_trait]
 impl ports::SandboxDoor for SandboxControl {
+    fn is_there(&self) -> bool {
+        self.channel().is_ok()
+    }
+
     fn behaviour(&self) -> Behaviour {
         let (provider, model) = (self.sandbox.faults(), self.scripted.faults());
         Behaviour {
@@ -87,7 +94,7 @@ impl ports::SandboxDoor for SandboxControl {
         if let [body] = &bodies[..] {
             return Ok(vec![self.take_one(self.read(body)?).await?]);
         }
-        let Some(channel) = self.channels.get(SANDBOX) else { return Err(Error::Gone) };
+        let channel = self.channel()?;
         let mut arrivals = Vec::with_capacity(bodies.len());
         for body in &bodies {
             // Contacts of the sandbox do nothing but write.

@@ -273,6 +273,9 @@ pub struct Bubble {
 /// The sandbox channel: a contact played by hand.
 #[async_trait]
 pub trait SandboxDoor: Send + Sync {
+    /// Whether its channel is there: it may have been removed, or be one that had this name before it was kept for the sandbox.
+    fn is_there(&self) -> bool;
+
     /// How it behaves.
     fn behaviour(&self) -> Behaviour;
 

@@ -2,7 +2,8 @@
 //! send, faults wanted. Out: what the contact's phone shows, and reports on each message as a real gateway posts them.
 
 use std::{
-    sync::{Mutex, MutexGuard},
+    ptr,
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -18,9 +19,12 @@ use crate::{
         message::{DeliveryReason, DeliveryState},
         time::Time,
     },
-    flow::provider::{
-        AUTHORIZED, Arrival, Incoming, LookUp, Notification, Outgoing, Provider, SANDBOX, Sent, Status,
-        Trace, Unanswered, Unreadable, boot_time,
+    flow::{
+        instance::channels::{Channel, Channels},
+        provider::{
+            AUTHORIZED, Arrival, Incoming, LookUp, Notification, Outgoing, Provider, SANDBOX, Sent, Status,
+            Trace, Unanswered, Unreadable, boot_time,
+        },
     },
 };
 
@@ -57,6 +61,11 @@ impl Sandbox {
     pub fn new(clock: fn() -> Time) -> (Self, mpsc::Receiver<Incoming>) {
         let (reports, taken) = mpsc::channel(REPORTS_MAX);
         (Self { clock, phones: Mutex::default(), faults: Mutex::default(), reports }, taken)
+    }
+
+    /// Its channel; None: it was removed, or there is one of that name with an account at a provider.
+    pub fn channel(&self, channels: &Channels) -> Option<Arc<Channel>> {
+        channels.get(SANDBOX).filter(|channel| ptr::addr_eq(Arc::as_ptr(&channel.provider), self))
     }
 
     /// How it behaves.

@@ -1,7 +1,7 @@
 //! A contact, a phone and a gateway that misbehaves on request.
 
 use super::*;
-use crate::domain::message::OutcomeReason;
+use crate::domain::{message::OutcomeReason, policy::Policy};
 
 fn noon() -> Time {
     Time(1_767_600_000_000)
@@ -169,4 +169,16 @@ async fn a_send_whose_answer_was_lost_is_found_in_the_journal() {
     assert!(found[0].id.is_some());
     assert!(sandbox.look_up(LookUp::Queue).await.expect("an answer").is_empty());
     assert_eq!(sandbox.queue_length().await.expect("an answer"), 0);
+}
+
+#[test]
+fn a_channel_of_its_name_that_is_another_providers_is_not_its_channel() {
+    let [sandbox, other] = [Sandbox::new(noon).0, Sandbox::new(noon).0].map(Arc::new);
+    let channels = Channels::default();
+    assert!(sandbox.channel(&channels).is_none(), "it was removed");
+    for (provider, is_its) in [(other, false), (sandbox.clone(), true)] {
+        let policy = Arc::new(Policy::default());
+        channels.put(Channel { name: SANDBOX.to_owned(), policy, provider });
+        assert_eq!(sandbox.channel(&channels).is_some(), is_its);
+    }
 }

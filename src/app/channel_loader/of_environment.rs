@@ -74,8 +74,16 @@ impl ChannelLoader {
                 return Ok(false);
             }
         }
-        if self.sandbox.is_some() && row(SANDBOX).is_none() {
-            self.write(None, registry::Channel::new(SANDBOX, SANDBOX, now), now).await?;
+        if self.sandbox.is_some() {
+            match row(SANDBOX) {
+                None => drop(self.write(None, registry::Channel::new(SANDBOX, SANDBOX, now), now).await?),
+                // From before the name was kept for the sandbox.
+                Some(other) if other.provider != SANDBOX => tracing::warn!(
+                    channel = SANDBOX,
+                    "a channel of this name has an account at a provider, so there is no sandbox (BATON_SANDBOX)"
+                ),
+                Some(_) => {}
+            }
         }
         Ok(true)
     }

@@ -10,7 +10,7 @@ use crate::{
     domain::{docket::Entry, event::EventType, policy::WEBHOOK_TOKEN_MIN},
     flow::{
         back_office::{audit::Deed, registry},
-        provider::GREEN_API,
+        provider::{GREEN_API, SANDBOX},
     },
     http::{
         answer::Answer,
@@ -56,7 +56,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, name: Path<String>) 
 #[serde(deny_unknown_fields)]
 #[schema(as = NewChannel)]
 pub(crate) struct NewChannel {
-    /// `[a-z0-9-]{1,40}`; never changes.
+    /// `[a-z0-9-]{1,40}`, and not `sandbox`; never changes.
     name: String,
     title: Option<String>,
     /// `green_api`.
@@ -99,6 +99,10 @@ async fn added(doors: &Doors, caller: &Caller, wanted: NewChannel) -> Answered {
     }
     if wanted.provider != GREEN_API {
         return Err(Problem::invalid("/provider", format!("must be {GREEN_API}")));
+    }
+    // By that name the playground would write to customers.
+    if wanted.name == SANDBOX {
+        return Err(Problem::invalid("/name", format!("{SANDBOX} is the channel of the playground")));
     }
     let mut settings = wanted.settings;
     settings.retain(|_, value| !value.is_null());

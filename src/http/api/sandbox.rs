@@ -25,9 +25,10 @@ use crate::{
 /// Longest delay of its model and provider.
 const DELAY_MAX_MS: i64 = 600_000;
 
-/// The sandbox, if it is on and there for the caller.
+/// The sandbox, if it is on, with its channel, and there for the caller.
 pub(crate) fn open(doors: &Doors, caller: &Caller) -> Result<Arc<dyn SandboxDoor>, Problem> {
-    doors.sandbox.clone().filter(|_| caller.sees(SANDBOX)).ok_or_else(Problem::not_found)
+    let is_there = |sandbox: &Arc<dyn SandboxDoor>| sandbox.is_there() && caller.sees(SANDBOX);
+    doors.sandbox.clone().filter(is_there).ok_or_else(Problem::not_found)
 }
 
 /// How the sandbox behaves.

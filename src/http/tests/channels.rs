@@ -132,6 +132,7 @@ async fn a_wrong_channel_is_told_by_pointer() {
     let world = World::new();
     for (field, value) in [
         ("name", json!("Shop!")),
+        ("name", json!("sandbox")),
         ("provider", json!("telegram")),
         ("instance", json!("12/../3")),
         ("api_url", json!("file:///etc/passwd")),

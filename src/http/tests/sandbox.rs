@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use serde_json::json;
 use uuid::Uuid;
@@ -52,4 +52,18 @@ async fn the_sandbox_shows_its_phone_and_behaves_as_told() {
     let path = "/api/v1/sandbox/chats/6580000001@c.us/phone-message";
     let reply = world.ask("POST", path, Some(json!({ "text": "it is me" }))).await;
     assert_eq!(reply.json(), json!({ "status": "accepted", "message_id": null }));
+}
+
+#[tokio::test]
+async fn without_its_channel_the_sandbox_is_not_there() {
+    let toy = Arc::new(Toy::default());
+    let world = World::with(Some(toy.clone()));
+    let message = json!({ "chat_id": "6580000001@c.us", "text": "hello" });
+    let screen = "/api/v1/sandbox/chats/6580000001@c.us";
+    for (is_removed, status) in [(true, 404), (false, 200)] {
+        toy.is_removed.store(is_removed, Ordering::SeqCst);
+        assert_eq!(world.ask("POST", "/webhooks/sandbox", Some(message.clone())).await.status, status);
+        assert_eq!(world.get("/api/v1/sandbox").await.status, status);
+        assert_eq!(world.get(screen).await.status, status);
+    }
 }

@@ -1,4 +1,7 @@
-use std::sync::Mutex;
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -18,6 +21,8 @@ use crate::{
 /// A sandbox with one message on its phone.
 pub(in super::super) struct Toy {
     pub(in super::super) behaviour: Mutex<Behaviour>,
+    /// Its channel was removed.
+    pub(in super::super) is_removed: AtomicBool,
 }
 
 impl Default for Toy {
@@ -29,12 +34,16 @@ impl Default for Toy {
             provider_fault: ProviderFault::None,
             duplicate_webhooks: false,
         };
-        Self { behaviour: Mutex::new(behaviour) }
+        Self { behaviour: Mutex::new(behaviour), is_removed: AtomicBool::new(false) }
     }
 }
 
 #[async_trait]
 impl SandboxDoor for Toy {
+    fn is_there(&self) -> bool {
+        !self.is_removed.load(Ordering::SeqCst)
+    }
+
     fn behaviour(&self) -> Behaviour {
         *self.behaviour.lock().unwrap()
     }
