@@ -30,7 +30,8 @@ use crate::{
 pub(crate) struct MessagesQuery {
     /// Before this sequence number.
     before: Option<i64>,
-    /// After it.
+    /// After it, those that come next. Where it gives as many as `limit`, the next page is `after` the highest `seq` of this one;
+    /// with fewer it is the last. `next_cursor` is null.
     after: Option<i64>,
     /// Half of them before it and half after.
     around: Option<i64>,
