@@ -29,7 +29,7 @@ pub(super) enum DeadLetters {
         /// Its id, as `list` shows it
         #[arg(value_parser = super::id_of(LIST))]
         id: Uuid,
-        /// Also if it is no longer wanted: a person took over, or there is a newer answer
+        /// Also if it is no longer wanted: a person took over (an answer of the AI then gives it back), or there is a newer answer
         #[arg(long)]
         force: bool,
     },

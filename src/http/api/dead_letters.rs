@@ -56,7 +56,8 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<ListQu
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Again {
-    /// Also if it is no longer wanted.
+    /// Also if it is no longer wanted. An answer of the AI (`turn`) then gives the conversation back to it, if a person has taken
+    /// over.
     #[serde(default)]
     force: bool,
 }
