@@ -1,12 +1,14 @@
 //! Headers that a route looks at.
 
 use std::{
+    borrow::Cow,
     future::{Ready, ready},
     net::IpAddr,
 };
 
 use actix_web::{FromRequest, HttpRequest, dev::Payload, http::Method, web::Data};
 use percent_encoding::percent_decode_str;
+use uuid::Uuid;
 
 use crate::{
     flow::{desk::Idempotency, media::files::Range},
@@ -42,9 +44,18 @@ impl FromRequest for IdempotencyKey {
             },
         };
         // `@` and `%40` are one path, and a client may write either.
-        let path = percent_decode_str(request.path()).decode_utf8_lossy().into_owned();
-        ready(key.map(|key| Self { path, key }))
+        let path = percent_decode_str(request.path()).decode_utf8_lossy();
+        ready(key.map(|key| Self { path: with_ids_as_we_write_them(&path), key }))
     }
+}
+
+/// An id opens the same path however it is written.
+fn with_ids_as_we_write_them(path: &str) -> String {
+    let pieces = path.split('/').map(|piece| match Uuid::try_parse(piece) {
+        Ok(id) => Cow::from(id.to_string()),
+        Err(_) => Cow::from(piece),
+    });
+    pieces.collect::<Vec<_>>().join("/")
 }
 
 /// Whether a live feed is asked for, and from where on.

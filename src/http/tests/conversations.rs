@@ -228,6 +228,15 @@ async fn a_path_is_the_same_to_an_idempotency_key_however_it_is_written() {
     let mut heard = world.clerk.heard();
     heard.dedup();
     assert_eq!(heard.len(), 1, "{heard:?}");
+
+    let id = Uuid::now_v7();
+    for id in [id.to_string(), id.to_string().to_uppercase(), id.simple().to_string()] {
+        let path = format!("/api/v1/conversations/{id}/messages");
+        assert_eq!(under_key(&world, &path, "k2", json!({ "text": "hello" })).await.status, 202, "{id}");
+    }
+    let mut heard = world.clerk.heard();
+    heard.dedup();
+    assert_eq!(heard.len(), 1, "{heard:?}");
 }
 
 #[tokio::test]
