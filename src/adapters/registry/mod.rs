@@ -123,7 +123,10 @@ impl<S: Store> Registry for S {
         let mut event = Statement::new("insert into events (at, channel, actor, kind, details) select ");
         event.bind(now).push(", c.name, ").bind(actor::SYSTEM).push(", ");
         event.bind(EventType::ChannelStateChanged.as_str()).push(", cast(").push(object);
-        event.push("('from', c.state, 'to', cast(").bind(state).push(" as text)) as text) from channels c");
+        event
+            .push("('from', nullif(c.state, ''), 'to', cast(")
+            .bind(state)
+            .push(" as text)) as text) from channels c");
         event.push(" where c.name = ").bind(name);
         let change = Statement::new("update channels set state = $2, updated_at = $3 where name = $1");
         let change = change.with(name).with(state).with(now);

@@ -328,8 +328,9 @@ impl Reconciler {
             ..EventFilter::default()
         };
         let page = self.archive.events(&filter, &PageOf { limit: 200, cursor: None }).await?;
-        let is_able = |event: &Event, end: &str| {
-            event.details.get(end).and_then(serde_json::Value::as_str).is_some_and(outbox::is_able)
+        let is_able = |event: &Event, end: &str| match event.details.get(end) {
+            Some(serde_json::Value::Null) => outbox::is_able(""),
+            state => state.and_then(serde_json::Value::as_str).is_some_and(outbox::is_able),
         };
         let all = page.items.iter().all(|found| is_able(&found.event, "from") && is_able(&found.event, "to"));
         Ok(all && page.next.is_none())
