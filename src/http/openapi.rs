@@ -180,6 +180,13 @@ mod tests {
     }
 
     #[test]
+    fn the_description_is_described_as_what_it_is() {
+        let get = &document()["paths"]["/openapi.json"]["get"];
+        let content = &get["responses"]["200"]["content"]["application/json"];
+        assert_eq!(content["schema"]["type"], "object");
+    }
+
+    #[test]
     fn every_reference_leads_somewhere() {
         fn references(value: &Value, found: &mut BTreeSet<String>) {
             match value {

@@ -50,7 +50,7 @@ fn page(title: &str, body: &str) -> Answer {
 
 /// The description of the API.
 #[utoipa::path(get, path = "/openapi.json", tag = "Pages",
-    responses((status = 200, body = String, content_type = "application/json")))]
+    responses((status = 200, body = Object, content_type = "application/json")))]
 pub(super) async fn openapi_json() -> Result<Answer, Problem> {
     // Once for all: it is large, and anyone may ask for it as often as they like.
     static BODY: OnceLock<Bytes> = OnceLock::new();
