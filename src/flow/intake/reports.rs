@@ -104,7 +104,7 @@ impl Intake {
         let is_likely = chat.phone().is_none() && chat.kind() == ChatKind::Person;
         let home = if is_likely { self.sent_to(channel, chat, id).await? } else { None };
         match at(home.as_ref().unwrap_or(chat)).await {
-            Err(Error::Gone) if home.is_none() => match self.sent_to(channel, chat, id).await? {
+            Err(Error::Gone) if !is_likely => match self.sent_to(channel, chat, id).await? {
                 Some(home) => at(&home).await,
                 None => Err(Error::Gone),
             },
