@@ -1,5 +1,7 @@
 //! One suite for the registry, run on both stores.
 
+mod two_ids;
+
 use serde_json::json;
 use uuid::Uuid;
 
@@ -7,20 +9,17 @@ use crate::{
     adapters::{
         rows::Json,
         sql::{Statement, cell},
-        test_stores::{self, NOW, TestStore, begun, from_contact, from_us, on_both_stores},
+        test_stores::{self, NOW, TestStore, begun, on_both_stores},
     },
     domain::{
         brake::{Brake, Latched},
-        chat::ChatId,
-        conversation::Conversation,
         event::{EventType, actor},
-        message::{Author, DeliveryState, Message},
         time::Time,
         turn::LetterKind,
     },
     flow::{
         archive::{Archive, EventFilter, PageOf, Recorded},
-        back_office::registry::{Channel, Linked, Registry, Role, Token, Tokens},
+        back_office::registry::{Channel, Registry, Role, Token, Tokens},
         ledger::Error,
         poll,
     },
@@ -45,8 +44,6 @@ on_both_stores!(
     an_instance_that_starts_over_and_over_does_not_put_off_the_look,
     tokens_are_found_by_their_hash_until_they_are_revoked,
     tokens_are_narrowed_before_a_page_of_them_is_cut,
-    two_ids_of_one_person_share_a_conversation,
-    what_was_sent_is_found_by_its_id_from_another_chat,
 );
 
 const HOUR_MS: i64 = 3_600_000;
@@ -464,55 +461,4 @@ async fn an_instance_that_starts_over_and_over_does_not_put_off_the_look<S: Test
     store.schedule_repair("shop", HOUR_MS).await.expect("writes");
     begin().await;
     assert_eq!(in_ms().await, SETTLE_MS, "what came while none ran does not wait for the hour");
-}
-
-async fn two_ids_of_one_person_share_a_conversation<S: TestStore>(store: &S) {
-    let chat = |id: &str| ChatId::parse(id).expect("a chat id");
-    let (phone, hidden, other) =
-        (chat("6580000001@c.us"), chat("100000000000001@lid"), chat("200000000000002@lid"));
-    let link =
-        async |one: &ChatId, two: &ChatId| store.link_chats("default", one, two).await.expect("linked");
-    assert_eq!(link(&phone, &hidden).await, Linked::Not, "there is nothing to share yet");
-    let mei = begun("default", phone.as_str());
-    let late = Conversation { created_at: mei.created_at.plus_ms(1), ..begun("default", other.as_str()) };
-    store.keep_conversation(&mei).await;
-    for (one, two) in [(&hidden, &phone), (&hidden, &phone), (&phone, &hidden)] {
-        assert_eq!(link(one, two).await, Linked::Together);
-    }
-    let mut known = store.ids_of("default", &hidden).await.expect("reads");
-    known.sort();
-    assert_eq!(known, [hidden.clone(), phone.clone()]);
-    assert_eq!(store.ids_of("default", &other).await.expect("reads"), []);
-    store.keep_conversation(&late).await;
-    for (one, two) in [(&phone, &other), (&other, &hidden)] {
-        assert_eq!(link(one, two).await, Linked::Apart { earlier: mei.id, later: late.id });
-    }
-    for (id, wanted) in [(&phone, mei.id), (&hidden, mei.id), (&other, late.id)] {
-        let found = store.conversation_of("default", id).await.expect("reads").expect("there");
-        assert_eq!(found.conversation.id, wanted, "{id}");
-    }
-}
-
-async fn what_was_sent_is_found_by_its_id_from_another_chat<S: TestStore>(store: &S) {
-    let chat = |id: &str| ChatId::parse(id).expect("a chat id");
-    let (phone, hidden, alias) =
-        (chat("6580000001@c.us"), chat("100000000000001@lid"), chat("200000000000002@lid"));
-    let mei = begun("default", phone.as_str());
-    store.keep_conversation(&mei).await;
-    store.keep_chat("default", alias.as_str(), mei.id).await;
-    let called = |message: Message, id: &str| Message { provider_message_id: Some(id.to_owned()), ..message };
-    let theirs = called(from_contact(1, "Hi", NOW), "THEIRS");
-    let ours = called(from_us(2, Author::Assistant, "Hello!", NOW, DeliveryState::Sent), "OURS");
-    store.keep_messages(&mei, vec![theirs, ours]).await;
-    for (channel, id, from, wanted) in [
-        ("default", "OURS", &hidden, Some(&phone)),
-        ("default", "OURS", &phone, None),
-        ("default", "OURS", &alias, None),
-        ("default", "THEIRS", &hidden, None),
-        ("default", "NOBODYS", &hidden, None),
-        ("shop", "OURS", &hidden, None),
-    ] {
-        let found = store.sent_to(channel, id, from).await.expect("reads");
-        assert_eq!(found.as_ref(), wanted, "{id} of {channel}, from {from}");
-    }
 }

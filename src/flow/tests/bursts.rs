@@ -12,7 +12,6 @@ use crate::{
         turn::TurnState,
     },
     flow::{
-        conversations,
         generator::{Failure, FailureKind},
         inbox::{self, Admitted, Claim, Claimant},
         outbox::{self, Settled},
@@ -338,33 +337,6 @@ fn a_server_that_wants_to_be_asked_in_hours_is_not_waited_for() {
 }
 
 #[test]
-fn answer_now_takes_what_only_batons_own_words_have_followed() {
-    let mut play = Play::by(|policy| {
-        policy.ai_attempts = 1;
-        policy.fallback_text = Some("A colleague comes.".into());
-    });
-    play.exchange("m0", "a0");
-    play.says("m1");
-    let begun = play.begins();
-    assert_eq!(play.fails(&begun), TurnEnd::GivenUp);
-    assert_eq!(play.sends(), ["A colleague comes."]);
-    assert!(play.step(|docket, _| inbox::answer_now(docket)));
-    let burst = play.begins().burst;
-    assert_eq!(burst.iter().map(|message| message.text.as_str()).collect::<Vec<_>>(), ["m1"]);
-}
-
-#[test]
-fn answer_now_takes_what_the_model_gave_up_on_also_when_closed() {
-    let mut play = Play::by(|policy| policy.ai_attempts = 1);
-    play.says("m1");
-    let begun = play.begins();
-    assert_eq!(play.fails(&begun), TurnEnd::GivenUp);
-    play.step(|docket, policy| conversations::close(docket, policy, "agent:ana"));
-    assert!(play.step(|docket, _| inbox::answer_now(docket)));
-    assert_eq!(play.begins().burst.len(), 1);
-}
-
-#[test]
 fn silence_about_one_message_does_not_hide_that_another_waits() {
     let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
     play.says("m1");
@@ -388,25 +360,6 @@ fn who_stays_silent_says_nothing_and_the_reason_is_told() {
         let completed = play.events.iter().find(|event| event.kind == EventType::TurnCompleted).unwrap();
         assert_eq!(completed.details["stayed_silent"], "only thanks");
     }
-}
-
-#[test]
-fn answer_now_takes_what_came_while_the_last_answer_was_written() {
-    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
-    play.says("m1");
-    let begun = play.begins();
-    let late = play.says("m2");
-    play.writes(&begun, "to m1");
-    assert_eq!(play.sends(), ["to m1"]);
-    play.switches(Mode::Human);
-    assert_eq!(play.message(late).inbound.unwrap().outcome, Outcome::LeftToHuman);
-    play.switches(Mode::Ai);
-    assert!(play.step(|docket, _| inbox::answer_now(docket)));
-    let begun = play.begins();
-    assert_eq!(begun.burst.iter().map(|message| message.id).collect::<Vec<_>>(), [late]);
-    play.writes(&begun, "to m2");
-    assert_eq!(play.sends(), ["to m2"]);
-    assert!(!play.step(|docket, _| inbox::answer_now(docket)), "nothing since our side last spoke");
 }
 
 #[test]

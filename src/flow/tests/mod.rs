@@ -4,6 +4,8 @@
 
 mod bursts;
 
+mod on_demand;
+
 mod edits;
 
 mod floods;

@@ -15,7 +15,7 @@ use crate::{
     flow::{
         conversations,
         desk::{Idempotency, NewMessage, messages, resolve_send},
-        inbox::{self, Claim},
+        inbox::Claim,
         mode_switch::{self, Request},
         outbox::{self, Settled},
         play::Play,
@@ -256,48 +256,6 @@ fn the_hold_shortens_no_hour_that_somebody_chose() {
     play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     assert_eq!(play.conversation.mode.until, Some(play.now.plus_ms(10_000)));
-}
-
-#[test]
-fn answer_now_takes_what_was_left_to_people() {
-    let mut play = Play::new();
-    play.switches(Mode::Human);
-    play.says("one");
-    play.says("two");
-    play.switches(Mode::Ai);
-    assert!(play.step(|docket, _| inbox::answer_now(docket)));
-    let begun = play.begins();
-    assert_eq!(begun.burst.len(), 2);
-    play.writes(&begun, "both");
-    assert_eq!(play.sends(), ["both"]);
-    assert!(!play.step(|docket, _| inbox::answer_now(docket)), "nothing is left");
-}
-
-#[test]
-fn answer_now_is_one_answer_also_where_one_to_the_rest_is_written_or_owed() {
-    for (policy, is_owed) in [BurstPolicy::Interrupt, BurstPolicy::Collect, BurstPolicy::Queue]
-        .into_iter()
-        .flat_map(|burst| [(burst, false), (burst, true)])
-    {
-        let mut play = Play::by(|rules| rules.burst = policy);
-        play.switches(Mode::Human);
-        play.says("m1");
-        play.switches(Mode::Ai);
-        play.says("m2");
-        let begun = play.begins();
-        assert_eq!(begun.burst.len(), 1);
-        if is_owed {
-            play.writes(&begun, "to m2");
-        }
-        assert!(play.step(|docket, _| inbox::answer_now(docket)), "{policy:?}");
-        if !is_owed {
-            play.writes(&begun, "to m2");
-        }
-        let again = play.begins();
-        assert_eq!(again.burst.len(), 2, "{policy:?}, {is_owed}");
-        play.writes(&again, "to both");
-        assert_eq!(play.sends(), ["to both"], "{policy:?}, {is_owed}");
-    }
 }
 
 #[test]
