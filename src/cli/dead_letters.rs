@@ -97,10 +97,11 @@ fn in_words(refusal: Refusal, id: Uuid) -> anyhow::Error {
         Refusal::NotFound => anyhow!("no open dead letter has the id {id}: `{LIST}` shows them"),
         Refusal::Overtaken(why) => anyhow!("{why}: --force tries it again all the same"),
         Refusal::Conflict { detail, .. } => anyhow!("it cannot be tried again: {detail}"),
-        refusal
-        @ (Refusal::Invalid { .. } | Refusal::Unsendable | Refusal::KeyReused | Refusal::Store(_)) => {
-            refusal.into()
-        }
+        refusal @ (Refusal::Invalid { .. }
+        | Refusal::Unsendable
+        | Refusal::KeyReused
+        | Refusal::NotSetUp(_)
+        | Refusal::Store(_)) => refusal.into(),
     }
 }
 

@@ -228,7 +228,7 @@ impl Desk {
             ..Need::default()
         };
         let step = move |docket: &mut Docket| {
-            let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
+            let channel = channels.of_conversation(&docket.conversation.channel)?;
             let unread = docket.conversation.unread;
             let (said, remembered) = messages::say(docket, &channel.policy, &words, &who, &idempotency)?;
             let ticks = Ticks::of(docket, &channel, docket.conversation.unread < unread);
@@ -322,7 +322,7 @@ impl Desk {
         act: fn(&mut Docket, &Policy, Uuid, &Who) -> Result<(), Refusal>,
     ) -> Result<Message, Refusal> {
         let placed = self.archive.message(message).await?.ok_or(Refusal::NotFound)?;
-        let channel = self.channels.get(&placed.channel).ok_or(Refusal::NotFound)?;
+        let channel = self.channels.of_conversation(&placed.channel)?;
         let need =
             Need { messages: vec![message], newest: WITHDRAW_LOOKS_BACK, itself: true, ..Need::default() };
         let who = who.clone();
@@ -339,7 +339,7 @@ impl Desk {
         let (channels, who) = (Arc::clone(&self.channels), who.clone());
         let need = Need { labels: patch.labelling.is_some(), ..Need::default() };
         let step = move |docket: &mut Docket| {
-            let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
+            let channel = channels.of_conversation(&docket.conversation.channel)?;
             patch::apply(docket, &channel.policy, &patch, &who)?;
             Ok(docket.conversation.id)
         };
@@ -353,7 +353,7 @@ impl Desk {
         if found.kind == LetterKind::Delivery {
             return self.replay_delivery(found, who).await;
         }
-        let channel = self.channels.get(&found.channel).ok_or(Refusal::NotFound)?;
+        let channel = self.channels.of_conversation(&found.channel)?;
         let Some(conversation) = found.conversation else {
             return self.read_again(found, who).await;
         };

@@ -8,7 +8,10 @@ use super::{
     conversations::{self, By, Switched},
     desk::{self, Who},
     inbox,
-    instance::{channels::Channels, dispatch::Dispatch},
+    instance::{
+        channels::{Channels, NotSetUp},
+        dispatch::Dispatch,
+    },
     ledger::{Error, Key, Ledger, Need, change},
     merge, outbox,
 };
@@ -86,6 +89,9 @@ pub enum Refusal {
     /// The request contradicts itself.
     #[error("{0}")]
     Invalid(&'static str),
+    /// Nothing can be done in the conversation here.
+    #[error(transparent)]
+    NotSetUp(#[from] NotSetUp),
     /// The store.
     #[error(transparent)]
     Store(#[from] Error),
@@ -123,9 +129,7 @@ impl ModeSwitch {
         let newest = if request.answer_now { ANSWER_NOW_MESSAGES } else { AT_PROVIDER_MESSAGES };
         let need = Need { newest, ..Need::default() };
         let receipt = change(&*self.ledger, key, need, move |docket| {
-            let Some(channel) = channels.get(&docket.conversation.channel) else {
-                return Err(Refusal::Invalid("the channel is not set up"));
-            };
+            let channel = channels.of_conversation(&docket.conversation.channel)?;
             apply(docket, &channel.policy, to, &request)
         })
         .await??;

@@ -331,6 +331,7 @@ impl From<Refusal> for Problem {
             Refusal::Overtaken(why) => Self::conflict("not_retryable", why, None),
             refusal @ Refusal::Unsendable => Self::unsendable(refusal.to_string()),
             Refusal::KeyReused => Self::idempotency_key_reused(),
+            Refusal::NotSetUp(why) => Self::unavailable(why.to_string()),
             Refusal::Store(error) => error.into(),
         }
     }
@@ -343,6 +344,7 @@ impl From<mode_switch::Refusal> for Problem {
             R::VersionConflict => Self::conflict("version_conflict", "the mode version has changed", None),
             R::NoModel => Self::conflict("no_model", "there is no model that could answer", None),
             R::Invalid(detail) => Self::malformed(detail),
+            R::NotSetUp(why) => Self::unavailable(why.to_string()),
             R::Store(error) => error.into(),
         }
     }

@@ -51,6 +51,8 @@ mod retention;
 
 mod crash;
 
+mod not_set_up;
+
 mod backup;
 
 mod own_files;

@@ -104,8 +104,12 @@ impl Program {
 
     /// Starts the server, with the sandbox.
     pub(crate) fn serves(&self, flags: &[&str]) -> Server {
-        let common =
-            ["serve", "--listen", "127.0.0.1:0", "--log", "info", "--log-format", "json", "--sandbox"];
+        self.serves_without_sandbox(&[&["--sandbox"], flags].concat())
+    }
+
+    /// Starts the server.
+    pub(crate) fn serves_without_sandbox(&self, flags: &[&str]) -> Server {
+        let common = ["serve", "--listen", "127.0.0.1:0", "--log", "info", "--log-format", "json"];
         let mut command = self.command(&[&common[..], flags].concat());
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut lines = BufReader::new(process.stderr.take().expect("piped")).lines().map_while(Result::ok);

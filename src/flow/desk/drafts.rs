@@ -44,7 +44,7 @@ impl Desk {
         let request = Some(idempotency.key.clone());
         let need = Need { request, ..Need::default() };
         let step = move |docket: &mut Docket| {
-            let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
+            let channel = channels.of_conversation(&docket.conversation.channel)?;
             let draft = ask(docket, &channel.policy, &who, &idempotency)?;
             Ok((docket.conversation.id, draft))
         };
@@ -68,7 +68,7 @@ impl Desk {
         let request = Some(idempotency.key.clone());
         let need = Need { draft: Some(draft), request, ..Need::default() };
         let step = move |docket: &mut Docket| {
-            let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
+            let channel = channels.of_conversation(&docket.conversation.channel)?;
             let unread = docket.conversation.unread;
             let (said, remembered) = send(docket, &channel.policy, draft, &approval, &who, &idempotency)?;
             let ticks = Ticks::of(docket, &channel, docket.conversation.unread < unread);

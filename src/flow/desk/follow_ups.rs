@@ -30,7 +30,7 @@ impl Desk {
         check_new(&new)?;
         let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
         let step = move |docket: &mut Docket| {
-            let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
+            let channel = channels.of_conversation(&docket.conversation.channel)?;
             let (follow_up, is_first) = schedule(docket, &channel.policy, &new, &by)?;
             Ok((docket.conversation.id, follow_up, is_first))
         };

@@ -1,6 +1,6 @@
 //! Why a person's request is refused, in terms that let the caller continue from there.
 
-use crate::flow::ledger;
+use crate::flow::{instance::channels::NotSetUp, ledger};
 
 /// Why a request was refused.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +33,9 @@ pub enum Refusal {
     /// The key was used for another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,
+    /// Nothing can be done in the conversation here.
+    #[error(transparent)]
+    NotSetUp(#[from] NotSetUp),
     /// The store.
     #[error(transparent)]
     Store(#[from] ledger::Error),

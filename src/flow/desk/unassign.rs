@@ -6,12 +6,12 @@
 use futures_util::{StreamExt as _, stream};
 use uuid::Uuid;
 
-use super::{Desk, Patch, Refusal, Who};
+use super::{Desk, Refusal, Who, patch};
 use crate::{
-    domain::conversation::Status,
+    domain::{conversation::Status, docket::Docket},
     flow::{
         archive::{ConversationFilter, PageOf},
-        ledger::Key,
+        ledger::{self, Key, Need, change},
     },
 };
 
@@ -57,27 +57,26 @@ impl Desk {
         Ok(freed)
     }
 
+    /// Whether or not their channel runs here.
     async fn free_these(&self, ids: Vec<Uuid>, agent: Uuid, who: &Who) -> Result<usize, Refusal> {
-        let patch = Patch { assignee: Some(None), expected_assignee: Some(Some(agent)), ..Patch::default() };
         let changes = ids.into_iter().map(|id| {
-            let patch = patch.clone();
-            async move { self.patch(Key::Id(id), patch, who).await }
+            let by = who.actor.clone();
+            let step = move |docket: &mut Docket| {
+                let is_theirs = docket.conversation.assignee == Some(agent);
+                if is_theirs {
+                    patch::assign(docket, None, &by);
+                }
+                is_theirs
+            };
+            change(&*self.ledger, Key::Id(id), Need::default(), step)
         });
         let outcomes: Vec<_> = stream::iter(changes).buffer_unordered(AT_ONCE).collect().await;
         let mut freed = 0;
         for outcome in outcomes {
             match outcome {
-                Ok(_) => freed += 1,
-                Err(Refusal::Store(error)) => return Err(error.into()),
-                // Somebody else has taken it meanwhile, or it is gone.
-                Err(
-                    Refusal::NotFound
-                    | Refusal::Conflict { .. }
-                    | Refusal::Invalid { .. }
-                    | Refusal::Overtaken(_)
-                    | Refusal::Unsendable
-                    | Refusal::KeyReused,
-                ) => {}
+                Ok(is_theirs) => freed += usize::from(is_theirs),
+                Err(ledger::Error::Gone) => {}
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(freed)

@@ -63,6 +63,11 @@ fn share(channel: &str, chat: &ChatId) -> u8 {
     u8::try_from(number % 100).unwrap_or(0)
 }
 
+/// The channel of a conversation does not run here: its account cannot be opened with this key, or the sandbox is off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the conversation's channel is not set up on this instance: the sandbox is off, or the log says why")]
+pub struct NotSetUp;
+
 /// All channels, read by every step.
 #[derive(Default)]
 pub struct Channels {
@@ -73,6 +78,11 @@ impl Channels {
     /// The channel of that name, if there is one.
     pub fn get(&self, name: &str) -> Option<Arc<Channel>> {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// The channel of a conversation that is there.
+    pub fn of_conversation(&self, name: &str) -> Result<Arc<Channel>, NotSetUp> {
+        self.get(name).ok_or(NotSetUp)
     }
 
     /// A key by chat that begins a conversation, if there is none, as if the contact had written first.
