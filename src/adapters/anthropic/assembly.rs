@@ -39,7 +39,7 @@ pub(super) fn take_whole(assembly: &mut Assembly, message: Message) -> Result<()
     Ok(())
 }
 
-fn begin(assembly: &mut Assembly, index: Option<u64>, block: Block) -> Result<(), Failure> {
+fn begin(assembly: &mut Assembly, index: Option<i64>, block: Block) -> Result<(), Failure> {
     match block {
         Block::Text { text } => assembly.write(&text),
         Block::ToolUse { id, name, input } => {
@@ -56,7 +56,7 @@ fn begin(assembly: &mut Assembly, index: Option<u64>, block: Block) -> Result<()
     Ok(())
 }
 
-fn add(assembly: &mut Assembly, index: u64, piece: Piece) -> Result<(), Failure> {
+fn add(assembly: &mut Assembly, index: i64, piece: Piece) -> Result<(), Failure> {
     match piece {
         Piece::TextDelta { text } => assembly.write(&text),
         Piece::InputJsonDelta { partial_json } => {

@@ -12,12 +12,12 @@ pub(super) enum Event {
     },
     ContentBlockStart {
         #[serde(default)]
-        index: u64,
+        index: i64,
         content_block: Block,
     },
     ContentBlockDelta {
         #[serde(default)]
-        index: u64,
+        index: i64,
         delta: Piece,
     },
     MessageDelta {

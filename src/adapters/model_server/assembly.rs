@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{COLLEAGUE_MARK, calls_in_words, failure::failed, thoughts};
+use super::{COLLEAGUE_MARK, calls_in_words, end_marks, failure::failed, thoughts};
 use crate::{
     domain::message::is_blank,
     flow::generator::{Beside, Failure, FailureKind, ToolCall, Written},
@@ -48,7 +48,7 @@ enum Finish {
 #[derive(Default)]
 pub(crate) struct Call {
     /// The server's number for it.
-    pub(crate) index: Option<u64>,
+    pub(crate) index: Option<i64>,
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: String,
@@ -119,7 +119,7 @@ impl Assembly {
 
     /// The words so far, as the contact would read them.
     pub(crate) fn so_far(&self) -> &str {
-        let words = words_of(&self.text);
+        let words = end_marks::before(words_of(&self.text));
         if thoughts::may_open(words.trim()) { "" } else { words }
     }
 
@@ -139,6 +139,7 @@ impl Assembly {
         if calls_in_words::has_mark(words) {
             return Err(failed(FailureKind::Malformed, "a tool was called in words"));
         }
+        let words = end_marks::before(words);
         let text = if is_blank(words) { String::new() } else { words.to_owned() };
         if text.is_empty() && self.calls.is_empty() {
             return Err(failed(FailureKind::Empty, "nothing was written"));
@@ -257,6 +258,18 @@ mod tests {
         }
         let marked = written("[Written by a human colleague]").expect_err("a failure");
         assert_eq!(marked.kind, FailureKind::Empty);
+    }
+
+    #[test]
+    fn nothing_of_the_other_side_is_said_and_no_mark_hides_a_call() {
+        let imagined = "We open at nine.<|im_end|>\n<|im_start|>user\nThanks";
+        assert_eq!(written(imagined).expect("an answer").text, "We open at nine.");
+        let so_far = Assembly { text: imagined.to_owned(), ..Assembly::default() };
+        assert_eq!(so_far.so_far(), "We open at nine.");
+        assert_eq!(written("<|im_end|>").expect_err("a failure").kind, FailureKind::Empty);
+        for called in ["One moment.<|im_end|><tool_call>{}", "<|channel|>final<|message|>Yes.<|end|>"] {
+            assert_eq!(written(called).expect_err("a failure").kind, FailureKind::Malformed, "{called}");
+        }
     }
 
     #[test]

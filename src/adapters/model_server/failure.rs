@@ -71,6 +71,14 @@ pub(super) fn error_of(answer: &Value) -> &Value {
     answer.get("error").filter(|error| !error.is_null()).unwrap_or(answer)
 }
 
+/// Whether that is an error, though no field of this name says so: in the middle of a stream some servers send what they
+/// answer a bad request with.
+pub(crate) fn is_error(frame: &Value) -> bool {
+    let says_error = |name| frame.get(name).and_then(Value::as_str) == Some("error");
+    let has_detail = frame.get("detail").is_some_and(|detail| !detail.is_null());
+    says_error("object") || says_error("type") || has_detail || kind_of_code(frame).is_some()
+}
+
 /// The server sent an error in place of an answer, with a good status.
 pub(crate) fn error_frame(error: &Value) -> Failure {
     let kind = kind_of_code(error).unwrap_or(FailureKind::Server);
@@ -131,7 +139,8 @@ fn is_too_long(error: &Value) -> bool {
     ];
     let text = |name| error.get(name).and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
     // Some put the names of fields into backticks.
-    let message = error.as_str().map_or_else(|| text("message"), str::to_ascii_lowercase).replace('`', "");
+    let message = error.as_str().map_or_else(|| text("message") + &text("detail"), str::to_ascii_lowercase);
+    let message = message.replace('`', "");
     [text("code"), text("type")].iter().any(|code| CODES.contains(&code.as_str()))
         || WORDS.iter().any(|words| message.contains(words))
 }

@@ -9,6 +9,8 @@ mod calls_in_words;
 
 mod call_ids;
 
+mod end_marks;
+
 mod stream;
 
 mod halves;
@@ -42,7 +44,7 @@ use tokio::time::timeout;
 use self::failure::{cannot_connect, refused};
 pub(crate) use self::{
     assembly::{Assembly, Call},
-    failure::{error_frame, failed},
+    failure::{error_frame, failed, is_error},
     signed::signed,
     stream::{read, read_whole, unreadable},
 };

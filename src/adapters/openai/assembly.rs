@@ -4,20 +4,17 @@ use serde_json::{Map, Value};
 
 use super::chunk::{CallDelta, Chunk, Content, Delta, Usage};
 use crate::{
-    adapters::model_server::{Assembly, Call, error_frame, said},
+    adapters::model_server::{Assembly, Call, said},
     flow::generator::{Failure, FailureKind},
 };
 
 /// Adds one chunk.
 pub(super) fn take(assembly: &mut Assembly, chunk: Chunk) -> Result<(), Failure> {
-    if let Some(error) = chunk.error {
-        return Err(error_frame(&error));
-    }
     if let Some(usage) = chunk.usage {
         count(assembly, &usage);
     }
-    // We ask for one choice; whatever a server sends beside it is not ours.
-    let ours = chunk.choices.unwrap_or_default().into_iter().find(|choice| choice.index.unwrap_or(0) == 0);
+    // We ask for one choice; whatever a server sends beside it is not ours. Some have no number for the only one.
+    let ours = chunk.choices.unwrap_or_default().into_iter().find(|choice| choice.index.unwrap_or(0) <= 0);
     let Some(choice) = ours else { return Ok(()) };
     match (choice.delta, choice.message) {
         (Some(delta), _) => {
@@ -160,7 +157,7 @@ fn add_call(assembly: &mut Assembly, delta: CallDelta) -> Result<(), Failure> {
 /// Which call a piece belongs to; None: a new one. By index; but some servers give each call index 0, and are told
 /// apart by a new id beside a name (an id alone proves nothing: others make a new one for every piece). Without an
 /// index, a name begins a call and the rest belongs to the last.
-fn position(calls: &[Call], index: Option<u64>, id: &str, name: &str) -> Option<usize> {
+fn position(calls: &[Call], index: Option<i64>, id: &str, name: &str) -> Option<usize> {
     match index {
         Some(index) => {
             let at = calls.iter().rposition(|call| call.index == Some(index))?;
@@ -344,6 +341,12 @@ mod tests {
             json!({ "index": 0, "id": "a", "function": { "name": "stay_silent", "arguments": "{}" } });
         let chunks = [call(piece.clone()), stop(), last(json!({ "content": "", "tool_calls": [piece] }))];
         assert_eq!(calls(&chunks), [call_of("a", "stay_silent", "{}")]);
+    }
+
+    #[test]
+    fn the_only_choice_may_be_without_a_number() {
+        let end = json!({ "choices": [{ "index": -1, "delta": { "content": "Good day" }, "finish_reason": "stop" }] });
+        assert_eq!(assembled(&[end]).finish().expect("an answer").text, "Good day");
     }
 
     #[test]

@@ -4,6 +4,11 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::{
+    adapters::model_server::{error_frame, is_error, unreadable},
+    flow::generator::Failure,
+};
+
 #[derive(Deserialize)]
 pub(super) struct Chunk {
     #[serde(default)]
@@ -14,10 +19,27 @@ pub(super) struct Chunk {
     pub(super) error: Option<Value>,
 }
 
+impl Chunk {
+    /// Reads one, or the error that came in its place.
+    pub(super) fn read(data: &str) -> Result<Self, Failure> {
+        let chunk: Self = serde_json::from_str(data).map_err(|_| unreadable())?;
+        if let Some(error) = &chunk.error {
+            return Err(error_frame(error));
+        }
+        if chunk.choices.is_none() && chunk.usage.is_none() {
+            let frame: Value = serde_json::from_str(data).map_err(|_| unreadable())?;
+            if is_error(&frame) {
+                return Err(error_frame(&frame));
+            }
+        }
+        Ok(chunk)
+    }
+}
+
 #[derive(Deserialize)]
 pub(super) struct Choice {
     #[serde(default)]
-    pub(super) index: Option<u64>,
+    pub(super) index: Option<i64>,
     /// Of a stream.
     #[serde(default)]
     pub(super) delta: Option<Delta>,
@@ -61,7 +83,7 @@ pub(super) struct Part {
 #[derive(Deserialize)]
 pub(super) struct CallDelta {
     #[serde(default)]
-    pub(super) index: Option<u64>,
+    pub(super) index: Option<i64>,
     #[serde(default)]
     pub(super) id: Option<String>,
     #[serde(default)]

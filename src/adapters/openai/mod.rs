@@ -24,7 +24,8 @@ use reqwest::{
     header::{AUTHORIZATION, HeaderMap},
 };
 
-use super::model_server::{self, Assembly, Flow, Server, Wire, key_header, unreadable};
+use self::chunk::Chunk;
+use super::model_server::{self, Assembly, Flow, Server, Wire, key_header};
 pub use super::model_server::{Invalid, Settings};
 use crate::flow::generator::{Failure, Generator, Progress, Request, Written};
 pub use descriptions::Descriptions;
@@ -72,12 +73,12 @@ impl Wire for Chunks {
             assembly.end();
             return Ok(Flow::Ends);
         }
-        assembly::take(assembly, serde_json::from_str(data).map_err(|_| unreadable())?)?;
+        assembly::take(assembly, Chunk::read(data)?)?;
         Ok(Flow::Goes)
     }
 
     fn take_whole(assembly: &mut Assembly, body: &str) -> Result<(), Failure> {
-        assembly::take(assembly, serde_json::from_str(body).map_err(|_| unreadable())?)
+        assembly::take(assembly, Chunk::read(body)?)
     }
 }
 

@@ -100,6 +100,33 @@ fn an_error_in_the_stream_is_told_apart_by_its_code() {
 }
 
 #[test]
+fn an_error_without_that_name_is_no_end_of_an_answer_either() {
+    let too_long = "This model's maximum context length is 4096 tokens.";
+    for (frame, expected) in [
+        (
+            json!({ "object": "error", "message": SECRET, "type": "BadRequestError", "code": 400 }),
+            FailureKind::Refused,
+        ),
+        (json!({ "object": "error", "message": SECRET }), FailureKind::Server),
+        (json!({ "type": "error", "message": SECRET }), FailureKind::Server),
+        (json!({ "detail": SECRET }), FailureKind::Server),
+        (json!({ "detail": too_long }), FailureKind::TooLong),
+        (json!({ "code": 429, "msg": SECRET }), FailureKind::RateLimited),
+        (json!({ "choices": null, "status": "503" }), FailureKind::Server),
+    ] {
+        let stream = format!("{}data: {frame}\n\n{DONE}", chunk("We open", None));
+        let failure = read_text(&stream).expect_err("a failure");
+        assert_eq!(failure.kind, expected, "{frame}");
+        assert!(!failure.to_string().contains(SECRET));
+        assert_eq!(kind(read_text(&frame.to_string())), expected, "alone: {frame}");
+    }
+    for noise in [json!({}), json!({ "type": "ping" }), json!({ "code": 0, "msg": "ok", "detail": null })] {
+        let stream = format!("data: {noise}\n\n{}{DONE}", chunk("We open", Some("stop")));
+        assert_eq!(read_text(&stream).expect("an answer").text, "We open", "{noise}");
+    }
+}
+
+#[test]
 fn what_is_no_chunk_is_malformed() {
     let broken_off = [chunk("Yes, an", None), "data: {\"choices\":".into()].concat();
     assert_eq!(kind(read_text(&broken_off)), FailureKind::Cut, "in the middle of a line");
