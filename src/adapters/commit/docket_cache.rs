@@ -34,7 +34,8 @@ pub(super) type Chat<'a> = (Cow<'a, str>, Cow<'a, str>);
 /// What is remembered, for all writers of one ledger.
 #[derive(Default)]
 pub(super) struct DocketCache {
-    conversations: Mutex<Generations<Uuid, (i64, Loaded)>>,
+    // In boxes: a map has room for twice as many as it holds, at worst.
+    conversations: Mutex<Generations<Uuid, (i64, Box<Loaded>)>>,
     chats: Mutex<Generations<Chat<'static>, Uuid>>,
     channels: Mutex<HashMap<String, ChannelStanding>>,
     doubts: AtomicU32,
@@ -78,19 +79,20 @@ impl DocketCache {
 
     /// Takes out a conversation with its stamp.
     pub(super) fn take_any(&self, id: Uuid) -> Option<(i64, Loaded)> {
-        lock(&self.conversations).remove(&id)
+        let (stamp, loaded) = lock(&self.conversations).remove(&id)?;
+        Some((stamp, *loaded))
     }
 
     /// Takes out a conversation, if what is remembered carries that stamp.
     pub(super) fn take(&self, id: Uuid, stamp: i64) -> Option<Loaded> {
         let (stamped, loaded) = lock(&self.conversations).remove(&id)?;
-        (stamped == stamp).then_some(loaded)
+        (stamped == stamp).then_some(*loaded)
     }
 
     /// Remembers a conversation as it was committed under that stamp.
     pub(super) fn keep(&self, stamp: i64, loaded: Loaded) {
         let rows = 1 + loaded.messages.len();
-        lock(&self.conversations).insert(loaded.conversation.id, (stamp, loaded), rows, ROWS);
+        lock(&self.conversations).insert(loaded.conversation.id, (stamp, Box::new(loaded)), rows, ROWS);
     }
 
     /// A lease was extended, which changed the stamp from one to the other.

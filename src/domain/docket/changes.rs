@@ -103,9 +103,14 @@ impl Docket {
         let messages_progress = progress::of_messages(&self, &turns_progress);
         let dirty = self.dirty;
         let ids = |labels: Vec<Label>| labels.iter().map(|label| label.id).collect();
-        let (mut new_messages, mut messages) = (Vec::new(), Vec::new());
+        let complete_after = open.complete_after;
+        let stays = |message: &Message| message.seq > complete_after || message.is_open();
+        // What stays is kept: no room for more than there is.
+        open.messages.reserve_exact(self.messages.iter().filter(|message| stays(message)).count());
+        let mut new_messages = Vec::with_capacity(dirty.new_messages.len());
+        let mut messages = Vec::with_capacity(dirty.messages.len());
         for message in self.messages {
-            let stays = message.seq > open.complete_after || message.is_open();
+            let stays = stays(&message);
             if dirty.new_messages.contains(&message.id) {
                 new_messages.push(message.clone());
             } else if dirty.messages.contains_key(&message.id) {
