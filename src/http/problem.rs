@@ -21,6 +21,7 @@ use crate::{
     flow::{
         back_office::{people::password, sign_in},
         desk::Refusal,
+        instance::channels::NotSetUp,
         ledger,
         media::files::Unfetched,
         mode_switch,
@@ -321,6 +322,12 @@ impl From<ledger::Error> for Problem {
     }
 }
 
+impl From<NotSetUp> for Problem {
+    fn from(why: NotSetUp) -> Self {
+        Self::unavailable(why.to_string())
+    }
+}
+
 /// Conflicts are given their `current` by the route, which knows what its path names.
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
@@ -331,7 +338,7 @@ impl From<Refusal> for Problem {
             Refusal::Overtaken(why) => Self::conflict("not_retryable", why, None),
             refusal @ Refusal::Unsendable => Self::unsendable(refusal.to_string()),
             Refusal::KeyReused => Self::idempotency_key_reused(),
-            Refusal::NotSetUp(why) => Self::unavailable(why.to_string()),
+            Refusal::NotSetUp(why) => why.into(),
             Refusal::Store(error) => error.into(),
         }
     }
@@ -344,7 +351,7 @@ impl From<mode_switch::Refusal> for Problem {
             R::VersionConflict => Self::conflict("version_conflict", "the mode version has changed", None),
             R::NoModel => Self::conflict("no_model", "there is no model that could answer", None),
             R::Invalid(detail) => Self::malformed(detail),
-            R::NotSetUp(why) => Self::unavailable(why.to_string()),
+            R::NotSetUp(why) => why.into(),
             R::Store(error) => error.into(),
         }
     }

@@ -32,9 +32,14 @@ async fn what_cannot_be_done_in_a_conversation_while_its_channel_is_off_is_told_
         assert_eq!((status, &answer["code"]), (503, &json!("unavailable")), "{path}: {answer}");
         assert!(told.contains("is not set up on this instance"), "{path}: {answer}");
     }
-    let nobody = format!("/api/v1/channels/sandbox/chats/6580000002@c.us/mode");
-    let (status, _) = server.answer("PUT", &nobody, Some(&json!({ "mode": "HUMAN" }))).await;
-    assert_eq!(status, 404, "there is no such conversation");
+    for (channel, expected) in [("sandbox", 503), ("shop", 404)] {
+        for (method, path, body) in
+            [("PUT", "mode", json!({ "mode": "HUMAN" })), ("POST", "messages", json!({ "text": "Hello" }))]
+        {
+            let path = format!("/api/v1/channels/{channel}/chats/{CHAT}/{path}");
+            assert_eq!(server.answer(method, &path, Some(&body)).await.0, expected, "{path}");
+        }
+    }
 
     // Whoever leaves holds it no longer, all the same.
     let path = format!("/api/v1/agents/{}", agent.as_str().expect("an id"));

@@ -62,6 +62,7 @@ use crate::{
     domain::{chat::ChatId, payload::Payload},
     flow::{
         archive::{Overview, Page, PageOf, Placed},
+        instance::channels::NotSetUp,
         ledger::{Error, Key},
     },
 };
@@ -91,8 +92,12 @@ async fn key(doors: &Doors, caller: &Caller, id: Uuid) -> Result<Key, Problem> {
 
 /// The key of a chat, also before its first message. The step begins the conversation by the channel's policy.
 async fn chat_key(doors: &Doors, caller: &Caller, channel: String, chat: &str) -> Result<Key, Problem> {
-    if !caller.sees(&channel) || !doors.channels.knows(&channel).await {
+    if !caller.sees(&channel) {
         return Err(Problem::not_found());
+    }
+    if !doors.channels.knows(&channel).await {
+        channels::seen(doors, caller, &channel).await?;
+        return Err(NotSetUp.into());
     }
     let chat: ChatId = super::read::chat("/chat_id", chat)?;
     Ok(Key::Chat { channel, chat, opening: None })
