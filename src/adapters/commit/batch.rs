@@ -18,7 +18,8 @@ use super::{
     steps::{self, ConversationBatch, StepsResult},
     text,
     tombstones::Removed,
-    writer::WriterContext,
+    verdict::Verdict,
+    writer_context::WriterContext,
 };
 use crate::{
     adapters::rows::{self, ConversationRow, Field as _},
@@ -27,25 +28,8 @@ use crate::{
         docket::{ChannelStanding, Clocks, Loaded},
         time::Time,
     },
-    flow::{forgetting::tombstones::Removal, ledger::Key, provider::boot_time},
+    flow::{ledger::Key, provider::boot_time},
 };
-
-/// What became of one step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Ran, and what it changed is committed.
-    Done,
-    /// There is no such conversation.
-    Gone,
-    /// Did not run: it is about a message that was removed.
-    Removed(Removal),
-    /// Panicked; nothing of it was saved.
-    Panicked,
-    /// Must run in a later transaction.
-    Postponed,
-    /// Did not run: it belongs there.
-    Elsewhere(Elsewhere),
-}
 
 /// Runs the steps in one transaction. Either all verdicts hold, or nothing has happened, or (a connection that was lost
 /// at the very end) everything may have.

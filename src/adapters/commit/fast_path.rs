@@ -9,13 +9,13 @@ use uuid::Uuid;
 
 use super::{
     Dialect, Guard, Op,
-    batch::Verdict,
     docket_cache::DocketCache,
     in_doubt::InDoubt,
     steps::{self, ConversationBatch, StepsResult},
     text,
     tombstones::TombstoneKey,
-    writer::WriterContext,
+    verdict::Verdict,
+    writer_context::WriterContext,
 };
 use crate::{
     adapters::ErrorClass,

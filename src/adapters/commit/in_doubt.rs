@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Dialect, Transaction, batch::Verdict, text, writer::WriterContext};
+use super::{Dialect, Transaction, text, verdict::Verdict, writer_context::WriterContext};
 use crate::{
     adapters::{ErrorClass, rows::Field as _},
     flow::ledger::Committed,

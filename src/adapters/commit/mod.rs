@@ -6,6 +6,10 @@
 
 mod writer;
 
+mod writer_context;
+
+mod verdict;
+
 mod outage_log;
 
 mod fast_path;
@@ -271,7 +275,7 @@ impl<D: Dialect> GroupCommit<D> {
     /// Starts the writers on the runtime of the caller. They end when this is dropped and what waits is done.
     pub(crate) fn start(dialect: D, observer: Arc<dyn Observer>) -> Self {
         let cache: Arc<DocketCache> = Arc::default();
-        let context = writer::WriterContext {
+        let context = writer_context::WriterContext {
             dialect: dialect.clone(),
             cache: Arc::clone(&cache),
             clock: Arc::default(),

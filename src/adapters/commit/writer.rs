@@ -6,26 +6,17 @@
 //! these, and one that fails for its data, are run step by step. So one locked conversation or one bad row harms nobody else.
 //! What still fails is answered as such, and a step whose caller was told that it failed is not run any more.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::{
-    Dialect, Op,
-    batch::{self, Verdict},
-    clock::ServerClock,
-    docket_cache::DocketCache,
-    fast_path, outage_log, text,
+    Dialect, Op, batch, fast_path, outage_log, text, verdict::Verdict, writer_context::WriterContext,
 };
 use crate::{
     adapters::{ErrorClass, failure, rows::Field as _},
-    domain::docket::{ChannelStanding, Loaded},
-    flow::ledger::{Committed, Error, Key, Observer},
+    flow::ledger::{Error, Key},
 };
 
 /// Steps of one transaction. More only makes everyone in it wait longer.
@@ -34,45 +25,6 @@ const BATCH_MAX: usize = 128;
 /// A batch that takes longer hangs on a connection that nobody answers on. It is left to itself, with its connection
 /// and its callers; the writer continues with another one.
 const BATCH: Duration = Duration::from_secs(8);
-
-/// What the writers of one ledger share.
-#[derive(Clone)]
-pub(super) struct WriterContext<D> {
-    /// The database.
-    pub(super) dialect: D,
-    /// What need not be read again.
-    pub(super) cache: Arc<DocketCache>,
-    /// The clock of the database, unless this machine's is.
-    pub(super) clock: Arc<ServerClock>,
-    /// Hears of every commit.
-    pub(super) observer: Arc<dyn Observer>,
-}
-
-impl<D> WriterContext<D> {
-    /// A transaction was committed, or nothing had changed: this is known now.
-    pub(super) fn committed(
-        &self,
-        commits: &[Committed],
-        known: Vec<(i64, Loaded)>,
-        channels: &HashMap<String, ChannelStanding>,
-    ) {
-        if !commits.is_empty() {
-            self.observer.committed(commits);
-        }
-        for (stamp, open) in known {
-            if open.conversation.erased_at.is_some() {
-                self.cache.forget(open.conversation.id);
-            } else if open.conversation.memo.merged_into.is_none() {
-                // Nothing is kept of one that was merged. Its chats are forgotten as somebody comes by them: to look through
-                // all chats at each late status of its messages would hold up every writer.
-                self.cache.keep(stamp, open);
-            }
-        }
-        for (name, standing) in channels {
-            self.cache.keep_channel(name, standing);
-        }
-    }
-}
 
 /// Takes steps until nobody can send any more.
 pub(super) async fn run<D: Dialect>(context: WriterContext<D>, mut queue: mpsc::Receiver<Op>) {

@@ -5,7 +5,8 @@ use std::{
     sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
-use super::ledger::CLOCK;
+/// The moment by the server's clock, as it is when the row is made.
+pub(super) const CLOCK: &str = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
 /// Stands in every statement that saves, for the condition under which it does anything.
 pub(super) const IF: &str = "/* if */ true";

@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, PgPool, postgres::PgRow};
 
 use super::{
     Postgres,
-    combined_statement::{IF, combine},
+    combined_statement::{CLOCK, IF, combine},
     connection::TimedConnection,
 };
 use crate::{
@@ -171,9 +171,6 @@ impl Transaction for Begun {
 fn has_room(pool: &PgPool) -> bool {
     pool.num_idle() > 0 || pool.size() < pool.options().get_max_connections()
 }
-
-/// The moment by the server's clock, as it is when the row is made.
-pub(super) const CLOCK: &str = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
 /// The moment given, or that of the statement: unlike the clock itself, an index can be searched by it.
 const NOW: &str =

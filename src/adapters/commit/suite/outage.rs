@@ -9,10 +9,7 @@ use futures_util::{future::join_all, poll};
 use sqlx::Connection as _;
 use tokio::sync::{mpsc, oneshot};
 
-use super::super::{
-    ANSWER, Op,
-    writer::{self, WriterContext},
-};
+use super::super::{ANSWER, Op, writer, writer_context::WriterContext};
 use super::{
     NOW, by_key,
     line::Line,
