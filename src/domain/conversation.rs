@@ -157,6 +157,9 @@ pub struct Memo {
     /// A person has stopped the clock back to the assistant: no message of theirs starts it again in this mode.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_clock_stopped: bool,
+    /// When our side last changed the clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_at: Option<i64>,
     /// When the assistant's hours begin, for which the conversation was left to people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hours_at: Option<i64>,

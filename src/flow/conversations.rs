@@ -74,7 +74,8 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
     let is_our_side = actor::is_our_side(by.actor);
     switched.changed = docket.conversation.mode.apply(by.reason, to, by.actor, docket.now);
     if switched.changed {
-        docket.conversation.memo.is_clock_stopped = false;
+        let memo = &mut docket.conversation.memo;
+        (memo.is_clock_stopped, memo.clock_at) = (false, None);
     }
     if to == Mode::Human && is_our_side {
         docket.conversation.memo.answered.clear();
@@ -226,6 +227,7 @@ pub fn left_because(mode: &ModeState, policy: &Policy) -> OutcomeReason {
 /// hour that somebody chose stays.
 pub fn hold(docket: &mut Docket, policy: &Policy) {
     docket.conversation.memo.human_seq = docket.conversation.seq;
+    let before = docket.conversation.mode.until;
     if office_hours::is_left_until_hours(docket, policy) {
         docket.conversation.mode.until = None;
     }
@@ -233,6 +235,18 @@ pub fn hold(docket: &mut Docket, policy: &Policy) {
     if policy.human_hold_ms > 0 && !is_stopped && docket.conversation.mode.mode == Mode::Human {
         let until = docket.now.plus_ms(policy.human_hold_ms);
         docket.conversation.mode.until = docket.conversation.mode.until.max(Some(until));
+    }
+    if docket.conversation.mode.until != before {
+        clock_changed(docket);
+    }
+}
+
+/// Our side has changed the clock: it is another in the other conversations with the same person as well.
+pub fn clock_changed(docket: &mut Docket) {
+    let memo = &mut docket.conversation.memo;
+    memo.clock_at = Some(docket.now.0);
+    if memo.others().next().is_some() {
+        memo.is_untold = true;
     }
 }
 

@@ -327,6 +327,7 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
         docket.conversation.mode.until = until;
         docket.conversation.memo.is_clock_stopped = to == Mode::Human && until.is_none();
         if before != until {
+            conversations::clock_changed(docket);
             conversations::tell_until(docket, &request.actor);
         }
     }
