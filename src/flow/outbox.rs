@@ -230,19 +230,21 @@ fn let_go(docket: &mut Docket, reply: Uuid, reason: DeliveryReason) {
     }
 }
 
-/// How many parts of the reply that is still owed have left already: they leave in order, so the first one that waits tells.
+/// How many parts of the reply that is still owed have left already: they leave in order, so the first one that has not tells.
 pub fn already_left(docket: &Docket) -> usize {
-    let first = docket.deliveries().find(|delivery| {
-        delivery.state == DeliveryState::Queued
-            && delivery.gate != Gate::Person
-            && delivery.gate != Gate::FollowUp
-    });
-    let Some(first) = first else { return 0 };
-    let under_way = docket.deliveries().filter(|delivery| {
-        delivery.reply == first.reply
-            && matches!(delivery.state, DeliveryState::Sending | DeliveryState::Unknown)
-    });
-    usize::try_from(first.part - 1).unwrap_or(0).saturating_sub(under_way.count())
+    let is_owed = |delivery: &&Delivery| {
+        matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
+            && !matches!(delivery.gate, Gate::Person | Gate::FollowUp)
+    };
+    let Some(reply) = docket.deliveries().find(is_owed).map(|delivery| delivery.reply) else { return 0 };
+    let has_not_left = |delivery: &&Delivery| {
+        delivery.reply == reply
+            && matches!(
+                delivery.state,
+                DeliveryState::Queued | DeliveryState::Sending | DeliveryState::Unknown
+            )
+    };
+    docket.deliveries().find(has_not_left).map_or(0, |first| usize::try_from(first.part - 1).unwrap_or(0))
 }
 
 /// Withdraws the reply to the waiting burst if it has not begun to leave: the messages it answers wait again. True if

@@ -69,6 +69,28 @@ fn a_takeover_between_parts_stops_the_rest_and_says_so() {
 }
 
 #[test]
+fn parts_that_have_left_count_also_while_the_last_is_on_its_way() {
+    for (on_their_way, then) in [(3, Settled::Sent("X3".into())), (3, Settled::Unclear("no answer".into()))] {
+        let mut play = Play::by(|policy| policy.split_chars = 20);
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "The first part is this.\n\nThe second part is this.\n\nThe third part is this.");
+        for part in 1..on_their_way {
+            play.wait(60_000);
+            let (attempt, _) = play.claims_send();
+            play.settles(attempt, &Settled::Sent(format!("X{part}")));
+        }
+        play.wait(60_000);
+        let (attempt, _) = play.claims_send();
+        let switched = play.switches(Mode::Human);
+        assert_eq!((switched.parts_already_sent, switched.parts_discarded), (2, 0));
+        play.settles(attempt, &then);
+        let again = play.switches(Mode::Human);
+        assert_eq!(again.parts_already_sent, 0, "nothing is owed any more");
+    }
+}
+
+#[test]
 fn a_send_that_failed_during_the_switch_does_not_come_back() {
     let mut play = Play::new();
     play.says("m1");
