@@ -136,6 +136,11 @@ impl Docket {
         docket
     }
 
+    /// Whether every message behind that one is here.
+    pub const fn knows_all_after(&self, seq: i64) -> bool {
+        self.complete_after <= seq
+    }
+
     /// Open messages and those asked for, by sequence number.
     pub fn messages(&self) -> &[Message] {
         &self.messages

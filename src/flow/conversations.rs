@@ -438,8 +438,7 @@ pub(super) fn call_for_who_is_left(docket: &mut Docket) {
     let conversation = &docket.conversation;
     let is_left = conversation.mode.mode == Mode::Ai
         && conversation.status == Status::Open
-        && conversation.waiting_since.is_some()
-        && conversation.attention.is_none();
+        && conversation.waiting_since.is_some();
     let is_in_hand = docket.messages().iter().any(|message| {
         message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending)
             || message.is(DeliveryState::Queued)

@@ -101,7 +101,7 @@ impl Play {
 
     /// Runs a step on everything that was ever stored, and saves what changed.
     pub(crate) fn step<T>(&mut self, step: impl FnOnce(&mut Docket, &Policy) -> T) -> T {
-        let loaded = self.load(|_| true, |_| true, |_| true);
+        let loaded = Loaded { complete_after: 0, ..self.load(|_| true, |_| true, |_| true) };
         self.run(loaded, step)
     }
 
@@ -121,6 +121,7 @@ impl Play {
             |turn| holds_lease == Some(turn.id) || need.turn == Some(turn.id),
             |draft| self.conversation.memo.draft == Some(draft.id) || need.draft == Some(draft.id),
         );
+        let loaded = Loaded { complete_after: newest_from.max(0), ..loaded };
         self.run(loaded, step)
     }
 

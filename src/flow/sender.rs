@@ -46,6 +46,9 @@ const SETTLE: Duration = Duration::from_secs(60);
 /// Late files that are kept at once: each may be of some megabytes.
 const LATE_FILES_MAX: usize = 4;
 
+/// So far back it is known what the contact has taken back since, if they were the last to speak.
+const CLAIM_MESSAGES: usize = 10;
+
 /// How many messages back a claim may have begun to answer.
 const GIVE_BACK_MESSAGES: usize = 50;
 
@@ -154,7 +157,7 @@ impl Sender {
         attempt: Uuid,
     ) -> Result<Option<(Arc<Channel>, ChatId, Vec<Uuid>, Claim, Time)>, ledger::Error> {
         let channels = Arc::clone(&self.channels);
-        let need = Need { channel: true, ..Need::default() };
+        let need = Need { newest: CLAIM_MESSAGES, channel: true, ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel)?;
             let claim = outbox::claim_due(docket, &channel.policy, attempt);

@@ -100,13 +100,16 @@ fn after_message_settled(docket: &mut Docket, policy: &Policy, id: Uuid, who: &W
 
 /// What was withdrawn was not said: the contact may wait again.
 fn take_back_words(docket: &mut Docket, policy: &Policy) {
-    let is_said = |message: &&Message| {
-        message.author != Author::Contact
-            && message.kind != Kind::Note
-            && !message.is(DeliveryState::Cancelled)
-            && !(message.is_machine_made() && message.is(DeliveryState::Queued))
+    // Words that say that somebody comes are none that the contact waited for.
+    let is_no_answer = |message: &Message| {
+        matches!(message.author, Author::Contact | Author::System)
+            || message.delivery.as_ref().is_some_and(|delivery| delivery.gate == Gate::Farewell)
+            || message.kind == Kind::Note
+            || message.is(DeliveryState::Cancelled)
+            || message.is_machine_made() && message.is(DeliveryState::Queued)
     };
-    let said = docket.messages().iter().filter(is_said).map(|message| message.seq).max().unwrap_or(0);
+    let said = docket.messages().iter().filter(|message| !is_no_answer(message)).map(|message| message.seq);
+    let said = said.max().unwrap_or(0);
     if docket.conversation.our_seq <= said {
         return;
     }

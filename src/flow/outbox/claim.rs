@@ -14,7 +14,7 @@ use crate::{
         docket::Docket,
         event::actor,
         lane::Lane,
-        message::{Attempt, Delivery, DeliveryReason, DeliveryState, Gate, Message},
+        message::{Attempt, Author, Delivery, DeliveryReason, DeliveryState, Gate, Message},
         mode::Mode,
         policy::Policy,
         time::Time,
@@ -251,22 +251,45 @@ pub(in crate::flow) fn begin_attempt(
     let is_last_part = delivery.part == delivery.parts;
     let queued_at = delivery.queued_at;
     let claimed = message.clone();
-    if docket.conversation.our_seq < seq {
-        docket.conversation.our_seq = seq;
-    }
     begin_to_answer(docket, policy, turn);
-    // With something that starts no turn, such as a voice note that nobody can read: the writer of this has not heard it.
-    let waits_since_then = docket.conversation.waiting_since.is_some_and(|since| since > queued_at);
-    if docket.conversation.contact_seq <= docket.conversation.our_seq && !waits_since_then {
-        // Also where they waited for these words already, and a person was called for it.
-        let unreadable = docket.conversation.attention.filter(|it| it.reason == AttentionReason::Unreadable);
-        let unheard_since = unreadable.map(|it| it.since).filter(|since| *since > queued_at);
-        // A message that this reply had not read still waits.
-        docket.conversation.waiting_since = first_waiting(docket).or(unheard_since);
-        conversations::set_overdue_at(docket, policy);
+    if !leaves_them_waiting(docket, &claimed) {
+        docket.conversation.our_seq = docket.conversation.our_seq.max(seq);
+        end_the_wait(docket, policy, queued_at);
     }
     if is_last_part {
         agenda::after_our_words(docket, policy, id);
     }
     Some(claimed)
+}
+
+/// Whether these words say that somebody comes, or that the assistant cannot answer: the contact waits on.
+fn leaves_them_waiting(docket: &Docket, words: &Message) -> bool {
+    let our_seq = docket.conversation.our_seq;
+    let is_left = |message: &Message| message.seq > our_seq && message.is_left_open();
+    words.delivery.as_ref().is_some_and(|delivery| delivery.gate == Gate::Farewell)
+        || words.author == Author::System && docket.messages().iter().any(is_left)
+}
+
+/// Our side has spoken. What came after these words were written still waits.
+fn end_the_wait(docket: &mut Docket, policy: &Policy, queued_at: Time) {
+    // With something that starts no turn, such as a voice note that nobody can read: the writer of this has not heard it.
+    let waits_since_then = docket.conversation.waiting_since.is_some_and(|since| since > queued_at);
+    if has_said_more(docket) || waits_since_then {
+        return;
+    }
+    // Also where they waited for these words already, and a person was called for it.
+    let unreadable = docket.conversation.attention.filter(|it| it.reason == AttentionReason::Unreadable);
+    let unheard_since = unreadable.map(|it| it.since).filter(|since| *since > queued_at);
+    // A message that this reply had not read still waits.
+    docket.conversation.waiting_since = first_waiting(docket).or(unheard_since);
+    conversations::set_overdue_at(docket, policy);
+}
+
+/// Whether the contact has said anything behind our words that stands. What was taken back is known to be nothing only where all
+/// that came since then is known.
+fn has_said_more(docket: &Docket) -> bool {
+    let our_seq = docket.conversation.our_seq;
+    let stands = |message: &Message| message.seq > our_seq && message.is_left_open();
+    docket.conversation.contact_spoke_last()
+        && (!docket.knows_all_after(our_seq) || docket.messages().iter().any(stands))
 }

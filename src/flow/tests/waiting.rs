@@ -4,14 +4,18 @@ use super::{ana, speaks};
 use crate::{
     domain::{
         conversation::{AttentionReason, Status},
-        message::{Kind, Outcome, OutcomeReason},
+        event::actor,
+        message::{DeliveryReason, DeliveryState, Kind, Outcome, OutcomeReason},
         mode::{Mode, Reason},
+        policy::{BurstPolicy, Policy},
     },
     flow::{
+        conversations,
         desk::{Idempotency, NewMessage, Patch, messages, patch, resolve_send},
         inbox::{self, Claim},
+        outbox::Settled,
         play::Play,
-        provider::Arrival,
+        provider::{Amendment, Arrival},
         reconcile::{self, Copy},
         reply::Answer,
     },
@@ -91,6 +95,136 @@ fn whoever_speaks_while_a_persons_words_are_on_their_way_still_waits() {
     let said = play.messages.last().unwrap().id;
     play.step(|docket, policy| resolve_send::withdraw(docket, policy, said, &ana())).unwrap();
     assert_eq!(play.conversation.waiting_since, Some(spoke_at));
+}
+
+#[test]
+fn what_the_contact_takes_back_while_an_answer_is_on_its_way_is_not_waited_with() {
+    let deletes = |play: &mut Play| {
+        let chat = play.conversation.chat.clone();
+        let of = play.messages.last().unwrap().provider_message_id.clone().unwrap();
+        let amendment = Amendment { chat, of, text: String::new(), at: Some(play.now) };
+        play.step(|docket, policy| inbox::amend(docket, policy, &amendment, true));
+    };
+    for by_person in [false, true] {
+        let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+        play.says("m1");
+        if by_person {
+            let words = [NewMessage::of("Yes.")];
+            play.step(|docket, policy| {
+                messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own())
+            })
+            .unwrap();
+        } else {
+            let begun = play.begins();
+            play.writes(&begun, "Yes.");
+        }
+        play.wait(1_000);
+        play.says("m2");
+        deletes(&mut play);
+        assert_eq!(play.sends(), ["Yes."], "{by_person}");
+        assert_eq!(play.conversation.waiting_since, None, "{by_person}");
+    }
+
+    // What stands is waited with.
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "Yes.");
+    play.says("m2");
+    play.says("m3");
+    deletes(&mut play);
+    play.sends();
+    assert!(play.conversation.waiting_since.is_some());
+}
+
+#[test]
+fn words_that_say_that_somebody_comes_or_that_the_assistant_cannot_answer_end_no_wait() {
+    let overdue_ms = 300_000;
+    let texts = |policy: &mut Policy| {
+        policy.human_overdue_ms = overdue_ms;
+        policy.handover_words = vec!["agent".into()];
+        policy.handover_text = Some("A colleague comes.".into());
+        policy.fallback_text = Some("A moment, please.".into());
+        policy.unreadable_text = Some("Please write.".into());
+        policy.opt_out_words = vec!["stop".into()];
+        policy.opt_out_text = Some("Good bye.".into());
+    };
+    type Deed = fn(&mut Play);
+    let table: [(&str, bool, Deed); 5] = [
+        ("A colleague comes.", true, |play| {
+            play.says("Agent!");
+        }),
+        ("I will get a colleague.", true, |play| {
+            play.says("m1");
+            let begun = play.begins();
+            let hand_over = Some("asked for".to_owned());
+            let text = "I will get a colleague.".to_owned();
+            play.commits(&begun, &Answer { text, hand_over, ..Answer::default() });
+        }),
+        ("A moment, please.", true, |play| {
+            play.policy.ai_attempts = 1;
+            play.says("m1");
+            let begun = play.begins();
+            play.fails(&begun);
+        }),
+        ("Please write.", false, |play| speaks(play, "V1")),
+        ("Good bye.", false, |play| {
+            play.says("stop");
+        }),
+    ];
+    for (text, waits, deed) in table {
+        let mut play = Play::by(texts);
+        let since = play.now;
+        deed(&mut play);
+        play.wait(1_000);
+        assert_eq!(play.sends(), [text]);
+        assert_eq!(play.conversation.waiting_since, waits.then_some(since), "{text}");
+        assert_eq!(play.conversation.contact_spoke_last(), waits, "{text}");
+        // Whoever puts the call away is called again.
+        play.step(|docket, policy| {
+            let clear_attention = Patch { clear_attention: true, ..Patch::default() };
+            patch::apply(docket, policy, &clear_attention, &ana())
+        })
+        .unwrap();
+        let is_overdue_at = play.conversation.memo.overdue_at.is_some();
+        assert_eq!(is_overdue_at, waits && play.conversation.mode.mode == Mode::Human, "{text}");
+
+        let words = [NewMessage::of("Here I am.")];
+        play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+            .unwrap();
+        play.sends();
+        assert_eq!(play.conversation.waiting_since, None, "{text}");
+    }
+}
+
+#[test]
+fn whoever_waits_behind_a_call_about_a_send_is_called_for_when_that_ends() {
+    for settled in
+        [Settled::Unclear("no answer".into()), Settled::Refused(DeliveryReason::Refused, "no".into())]
+    {
+        let mut play = Play::by(|policy| policy.human_hold_ms = 60_000);
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "words");
+        let (attempt, _) = play.claims_send();
+        play.settles(attempt, &settled);
+        assert!(play.conversation.attention.is_some(), "{settled:?}");
+        play.switches(Mode::Human);
+        play.says("m2");
+        play.wait(60_000);
+        play.tends();
+        assert_eq!(play.conversation.mode.mode, Mode::Ai);
+        let is_of_a_send =
+            |reason| matches!(reason, AttentionReason::SendUnknown | AttentionReason::SendFailed);
+        play.step(|docket, _| {
+            docket.ids(|message| message.is(DeliveryState::Unknown)).into_iter().for_each(|id| {
+                docket.edit_delivery(id).unwrap().state = DeliveryState::Sent;
+            });
+            conversations::clear(docket, actor::SYSTEM, is_of_a_send);
+        });
+        let called_for = play.conversation.attention.map(|it| it.reason);
+        assert_eq!(called_for, Some(AttentionReason::Unanswered), "{settled:?}");
+    }
 }
 
 #[test]
