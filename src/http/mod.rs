@@ -9,6 +9,8 @@ pub mod doors;
 
 mod response_headers;
 
+mod unread_body;
+
 pub mod site;
 
 pub mod names;
@@ -126,6 +128,7 @@ fn app(
     App::new()
         .wrap(from_fn(response_headers::add_headers))
         .wrap(cors)
+        .wrap(from_fn(unread_body::ends_the_connection))
         .app_data(Data::from(doors))
         // A path whose id is none leads nowhere.
         .app_data(PathConfig::default().error_handler(|_, _| Problem::not_found().into()))

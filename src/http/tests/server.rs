@@ -19,6 +19,47 @@ async fn exchange(port: u16, request: String) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_goes_on_writing_what_nobody_reads_is_cut_off() {
+    let world = World::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let server = serve(world.doors.clone(), listener, Duration::from_secs(60)).expect("a server");
+    let handle = server.handle();
+    let running = tokio::spawn(server);
+
+    let asks = |path: &str| {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+             Transfer-Encoding: chunked\r\n\r\n1\r\n{{\r\n"
+        );
+        async move {
+            let mut socket = TcpStream::connect(("127.0.0.1", port)).await.expect("connected");
+            socket.write_all(head.as_bytes()).await.expect("written");
+            let mut answer = Vec::new();
+            // To the end of the connection: the server's half of it, while the body goes on and on.
+            socket.read_to_end(&mut answer).await.expect("read");
+            let answer = String::from_utf8(answer).expect("text");
+            assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
+            assert!(answer.contains("connection: close"), "{answer}");
+        }
+    };
+    for path in ["/webhooks/green-api/default", "/api/v1/channels", "/nowhere"] {
+        asks(path).await;
+    }
+
+    // Who writes to its end may ask again on the same connection.
+    let whole = format!(
+        "POST /api/v1/channels HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ADMIN}\r\n\
+         Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n\
+         GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    );
+    let answers = exchange(port, whole).await;
+    assert!(answers.starts_with("HTTP/1.1 400") && answers.contains("HTTP/1.1 200"), "{answers}");
+    handle.stop(true).await;
+    running.await.expect("no panic").expect("no error");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn head_has_no_body_a_large_body_is_not_awaited_and_streams_do_not_hold_the_stop() {
     let world = World::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
