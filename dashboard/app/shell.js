@@ -1,7 +1,7 @@
 // What surrounds every page: the way between pages, who sits here, and whether what is shown is live.
 
 import { html } from "./vendor/preact.js";
-import { connection } from "./state/feed.js";
+import { told } from "./state/feed.js";
 import { route } from "./state/route.js";
 import { isKnown, me } from "./state/session.js";
 import { filter, needed } from "./state/conversations.js";
@@ -54,6 +54,6 @@ function Navigation() {
 }
 
 function Connection() {
-  const words = { live: t("live"), connecting: t("live.connecting"), reconnecting: t("live.reconnecting") }[connection.value];
-  return html`<p class="connection is-${connection.value}" role="status" title=${words}><span>${words}</span></p>`;
+  const words = { live: t("live"), connecting: t("live.connecting"), reconnecting: t("live.reconnecting"), mute: t("live.mute") }[told.value];
+  return html`<p class="connection is-${told.value}" role="status" title=${words}><span>${words}</span></p>`;
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { answers, asked, happens, line, pass, refusal, rest } from "./page.js";
-import { connection, hear, open as openFeed } from "../app/state/feed.js";
+import { connection, hear, keepLoaded, open as openFeed, told } from "../app/state/feed.js";
 import { watch } from "../app/state/live.js";
 import { hasEnded, me } from "../app/state/session.js";
 
@@ -43,6 +43,55 @@ test("a feed that a proxy refuses while the server is replaced is dialled again,
   feed.write("mode_changed", { type: "mode_changed" });
   await rest();
   assert.deepEqual(seen, ["mode_changed"]);
+});
+
+test("a line of which only the headers come through is not said to be live, and what is shown is loaded all the same", async (t) => {
+  let loaded = 0;
+  answers.set(EVENTS, () => line(true).answer());
+  t.after(keepLoaded(() => void (loaded += 1)));
+  t.after(openFeed());
+  await rest();
+  assert.deepEqual([told.peek(), loaded], ["connecting", 0]);
+  await pass(5_000);
+  assert.deepEqual([told.peek(), loaded], ["mute", 1]);
+  // What is opened now is loaded now; and what there is at every further try, since no news comes.
+  t.after(keepLoaded(() => void (loaded += 10)));
+  assert.equal(loaded, 11);
+  for (let n = 0; n < 6; n += 1) {
+    await pass(5_000);
+    assert.equal(told.peek(), "mute", `${n}`);
+  }
+  assert.equal(loaded, 22);
+  // Once it comes through, what came between the last look and its first word is loaded.
+  const feed = line();
+  answers.set(EVENTS, feed.answer);
+  for (let n = 0; n < 5; n += 1) await pass(5_000);
+  feed.write("hello", {});
+  await rest();
+  assert.deepEqual([told.peek(), loaded], ["live", 33]);
+});
+
+test("a line that is cut and at once there again is no news; one that stays away is, after a moment", async (t) => {
+  const seen = [];
+  t.after(told.subscribe((line) => seen.push(line)));
+  let feed = line();
+  answers.set(EVENTS, () => feed.answer());
+  t.after(openFeed());
+  await rest();
+  for (let n = 0; n < 3; n += 1) {
+    const before = feed;
+    feed = line();
+    before.close();
+    await pass(1_000);
+    assert.equal(connection.peek(), "live");
+  }
+  assert.deepEqual(seen, ["connecting", "live"]);
+  answers.set(EVENTS, proxy(502));
+  feed.close();
+  await pass(2_000);
+  assert.deepEqual([connection.peek(), told.peek()], ["reconnecting", "live"]);
+  await pass(1_000);
+  assert.equal(told.peek(), "reconnecting");
 });
 
 test("the line of a conversation that is gone is not dialled again; one that a proxy refuses is", async (t) => {

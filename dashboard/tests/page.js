@@ -70,10 +70,12 @@ export function later() {
   return it;
 }
 
-/** The line of a stream: what the server writes on it, and that it breaks. */
-export function line() {
+/** The line of a stream: what the server writes on it, a comment to begin with, and that it breaks. One that `isHeld` has only its headers come through. */
+export function line(isHeld = false) {
   let to;
   const answer = new Response(new ReadableStream({ start: (it) => void (to = it) }));
-  const write = (type, data, id) => to.enqueue(new TextEncoder().encode(`${id ? `id: ${id}\n` : ""}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`));
+  const send = (text) => to.enqueue(new TextEncoder().encode(text));
+  const write = (type, data, id) => send(`${id ? `id: ${id}\n` : ""}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
+  if (!isHeld) send(":\n\n");
   return { answer: () => answer, write, close: () => to.close() };
 }

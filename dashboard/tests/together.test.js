@@ -48,7 +48,7 @@ let ends;
 function tab() {
   const heard = [];
   const end = followTogether("feed", URL, {
-    onOpen: () => heard.push("open"), onLost: () => heard.push("lost"),
+    onOpen: () => heard.push("open"), onMute: () => heard.push("mute"), onLost: () => heard.push("lost"),
     onFrame: ({ type, data }) => heard.push(data.n ?? type),
   });
   ends.push(end);
@@ -173,6 +173,33 @@ test("a tab that is looked at follows for itself once the one that told it has f
   await pass(5_000);
   assert.deepEqual(dialled(), [null, "e1"]);
   first.end();
+});
+
+test("a tab is told of a line that nothing comes through, once", async () => {
+  answers.set("GET /events", line(true).answer);
+  const tabs = [tab(), tab()];
+  await pass(5_000);
+  tabs.push(tab());
+  await pass(10_000);
+  assert.deepEqual(tabs.map(said), Array(3).fill(["mute"]));
+  assert.equal(dialled().length, 1);
+});
+
+test("a tab that is looked at follows for itself when the one that tells has long heard nothing, though it still answers", async () => {
+  answers.set("GET /events", line().answer);
+  // The browser holds up the timers by which it would find its own line dead.
+  void navigator.locks.request("feed", { signal: new AbortController().signal }, () => new Promise(() => {}));
+  const heardAt = Date.now();
+  const teller = new Channel();
+  teller.onmessage = ({ data }) => data.kind === "ask" && teller.postMessage({ kind: "stands", hello: { id: "e1", type: "hello", data: {} }, isMute: false, heardAt });
+  const seen = tab();
+  await pass(14_000);
+  assert.deepEqual([said(seen), dialled()], [["open", "hello"], []]);
+  await pass(11_000);
+  assert.deepEqual(dialled(), []);
+  await pass(5_000);
+  await pass(5_000);
+  assert.deepEqual(dialled(), ["e1"]);
 });
 
 test("tabs that are only looked at for long have nobody dial more often", async () => {

@@ -9,14 +9,33 @@ import { me } from "./session.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
-/** @type {import("../vendor/preact.js").Signal<"connecting" | "live" | "reconnecting">} */
+/** @typedef {"connecting" | "live" | "reconnecting" | "mute"} Line `mute`: it is there, and nothing comes through it */
+
+/** @type {import("../vendor/preact.js").Signal<Line>} */
 export const connection = signal("connecting");
+/** What is said of it. Some proxies cut every line after a while: one that is there again at once is no news for anybody. */
+export const told = signal(connection.peek());
+const BRIEF_MS = 3_000;
+/** One that was mute takes its time to be found so again. */
+const BRIEF_MUTE_MS = 10_000;
+let tellDue = 0;
+
+/** @param {Line} line */
+function turn(line) {
+  if (line === "reconnecting" && connection.peek() === "reconnecting") return;
+  connection.value = line;
+  clearTimeout(tellDue);
+  if (line !== "reconnecting") told.value = line;
+  else tellDue = window.setTimeout(() => (told.value = "reconnecting"), told.peek() === "mute" ? BRIEF_MUTE_MS : BRIEF_MS);
+}
 
 /** @type {Set<(event: Wire.Event) => void>} */
 const listeners = new Set();
 /** @type {Set<() => void>} */
 const loaders = new Set();
 let isOpen = false;
+/** Whether something may have been missed, since nothing came through. */
+let isDeaf = false;
 
 /**
  * Hears every event from now on.
@@ -56,15 +75,18 @@ export const whenBack = (retry) => effect(() => {
 export function open() {
   // What one person may see is not what another may.
   const close = followTogether(`baton.feed.${me.peek()?.id ?? ""}`, address("/events", { include: "conversation,message" }), {
-    onOpen: () => {
-      connection.value = "live";
-    },
-    onLost: () => {
-      connection.value = "reconnecting";
+    onOpen: () => turn("live"),
+    onLost: () => turn("reconnecting"),
+    // Rather what stands there now than nothing; and again at every further try, which are the news that there are.
+    onMute: () => {
+      turn("mute");
+      isOpen = isDeaf = true;
+      loadAnew();
     },
     onFrame: ({ type, data }) => {
-      if (type === "resync" || (type === "hello" && !isOpen)) {
+      if (type === "resync" || (type === "hello" && (!isOpen || isDeaf))) {
         isOpen = true;
+        isDeaf = false;
         loadAnew();
       } else if (type !== "hello") {
         listeners.forEach((listener) => listener(data));
@@ -73,7 +95,7 @@ export function open() {
   });
   return () => {
     close();
-    isOpen = false;
-    connection.value = "connecting";
+    isOpen = isDeaf = false;
+    turn("connecting");
   };
 }

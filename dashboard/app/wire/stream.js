@@ -6,6 +6,8 @@ import { refused } from "./api.js";
 const ANSWER_MS = 40_000;
 /** The server writes at least a comment every 15 s. */
 const SILENT_MS = 20_000;
+/** And its first word at once. What takes longer is held back on its way, as by a proxy that collects what it passes on. */
+const FIRST_MS = 5_000;
 /** By the clock on the wall, looked at so often: a timer for the whole of it stands still while the computer sleeps. */
 const LOOK_MS = 5_000;
 const RETRY_MIN_MS = 500;
@@ -24,9 +26,13 @@ document.addEventListener("visibilitychange", () => document.hidden || wake());
  * @typedef {{
  *   onFrame: (frame: Frame) => void,
  *   onOpen?: () => void,
+ *   onMute?: () => void,
+ *   onHeard?: () => void,
  *   onLost?: (problem: import("./api.js").Problem | null) => void,
  *   isOver?: (problem: import("./api.js").Problem) => boolean,
- * }} Listener `isOver`: after such a refusal there is nothing more to follow
+ * }} Listener `onOpen`: the first word has come through, and not merely the promise
+ *   of one; `onMute`: there is only that promise; `onHeard`: a word has come, if only that the line is there; `isOver`: after such
+ *   a refusal there is nothing more to follow
  */
 
 /**
@@ -51,10 +57,18 @@ async function run(url, lastId, listener, closed) {
     listener.onFrame(frame);
   };
   while (!closed.aborted) {
-    const problem = await once(url, lastId, { ...listener, onFrame, onOpen: () => {
-      wait = RETRY_MIN_MS;
-      listener.onOpen?.();
-    } }, closed);
+    const problem = await once(url, lastId, {
+      ...listener,
+      onFrame,
+      onOpen: () => {
+        wait = RETRY_MIN_MS;
+        listener.onOpen?.();
+      },
+      onMute: () => {
+        wait = RETRY_MIN_MS;
+        listener.onMute?.();
+      },
+    }, closed);
     if (closed.aborted) return;
     listener.onLost?.(problem);
     // Strangers are refused whenever they ask. Anything else may be a proxy in front, of a server that is just being replaced.
@@ -76,6 +90,7 @@ async function once(url, lastId, listener, closed) {
   let heardAt = Date.now();
   const look = () => void (Date.now() - heardAt > patience && hangUp());
   const watch = setInterval(look, LOOK_MS);
+  let firstDue = 0;
   wakers.add(look);
   try {
     /** @type {Record<string, string>} */
@@ -84,10 +99,15 @@ async function once(url, lastId, listener, closed) {
     const answer = await fetch(url, { headers, signal: line.signal, cache: "no-store" });
     if (!answer.ok || !answer.body) return await refused(answer);
     [patience, heardAt] = [SILENT_MS, Date.now()];
-    listener.onOpen?.();
+    firstDue = window.setTimeout(() => listener.onMute?.(), FIRST_MS);
+    let isOpen = false;
     const take = reader(listener.onFrame);
     for await (const text of pieces(answer.body)) {
       heardAt = Date.now();
+      clearTimeout(firstDue);
+      if (!isOpen) listener.onOpen?.();
+      isOpen = true;
+      listener.onHeard?.();
       take(text);
     }
   } catch (error) {
@@ -95,6 +115,7 @@ async function once(url, lastId, listener, closed) {
     if (!(error instanceof TypeError || error instanceof DOMException)) throw error;
   } finally {
     clearInterval(watch);
+    clearTimeout(firstDue);
     wakers.delete(look);
     closed.removeEventListener("abort", hangUp);
     line.abort();

@@ -9,10 +9,13 @@ import { follow, wake } from "./stream.js";
 const TOLD_MS = 5_000;
 /** A tab that is looked at asks this often again: the browser may put the one that tells to sleep at any moment, and tells nobody. */
 const BEAT_MS = 15_000;
+/** One that tells and has itself heard nothing for so long is deaf: the server says something every 15 s. */
+const DEAF_MS = 20_000;
 
 /**
- * @typedef {{kind: "ask", wakes: boolean} | {kind: "stands", hello: Frame | null} | {kind: "frame", frame: Frame} | {kind: "lost"}} Word
- *   what tabs tell each other; `hello` is null while there is no line; it `wakes` when somebody has just come to look
+ * @typedef {{kind: "ask", wakes: boolean} | {kind: "stands", hello: Frame | null, isMute: boolean, heardAt: number} | {kind: "frame", frame: Frame} | {kind: "lost"}} Word
+ *   what tabs tell each other; `hello` is null while there is no line, and nothing comes through one that `isMute`; `heardAt` is
+ *   by the clock of this computer, which all tabs share; it `wakes` when somebody has just come to look
  */
 
 /**
@@ -31,16 +34,20 @@ export function followTogether(name, url, listener) {
   let isTeller = false;
   /** What the line began with, for as long as it is there. @type {Frame | null} */
   let hello = null;
+  /** Whether there is one, and nothing comes through it. */
+  let isMute = false;
+  /** When something came on one's own line. */
+  let heardAt = 0;
   let lastId = "";
   let patience = 0;
 
   /** @param {Word} word */
   const tell = (word) => isTeller && others.postMessage(word);
-  const stands = () => tell({ kind: "stands", hello: hello && { ...hello, id: lastId } });
+  const stands = () => tell({ kind: "stands", hello: hello && { ...hello, id: lastId }, isMute, heardAt });
   /** @param {Frame} frame */
   function hear(frame) {
     if (frame.id) lastId = frame.id;
-    if (frame.type === "hello") hello = frame;
+    if (frame.type === "hello") [hello, isMute] = [frame, false];
     listener.onFrame(frame);
     tell({ kind: "frame", frame });
   }
@@ -49,8 +56,14 @@ export function followTogether(name, url, listener) {
     hangUp ??= follow(url, {
       ...listener,
       onFrame: hear,
+      onHeard: () => (heardAt = Date.now()),
+      onMute: () => {
+        isMute = true;
+        listener.onMute?.();
+        stands();
+      },
       onLost: (problem) => {
-        hello = null;
+        [hello, isMute] = [null, false];
         listener.onLost?.(problem);
         tell({ kind: "lost" });
       },
@@ -74,10 +87,16 @@ export function followTogether(name, url, listener) {
     }
     // Who follows for themselves has heard it.
     if (hangUp) return;
+    // Who asks waits on, and then follows for themselves: the browser may have put that one to sleep, with its line.
+    if (word.kind === "stands" && word.hello && Date.now() - word.heardAt > DEAF_MS) return;
     clearTimeout(patience);
     if (word.kind === "lost") {
-      hello = null;
+      [hello, isMute] = [null, false];
       listener.onLost?.(null);
+    }
+    if (word.kind === "stands" && word.isMute && !isMute) {
+      isMute = true;
+      listener.onMute?.();
     }
     const frame = word.kind === "frame" ? word.frame : word.kind === "stands" && !hello ? word.hello : null;
     // What comes before it is known how things stand is loaded then.

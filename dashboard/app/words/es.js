@@ -22,6 +22,7 @@ export const es = {
   "live": "En vivo",
   "live.connecting": "Conectando…",
   "live.reconnecting": "Reconectando… lo que ves puede no estar al día",
+  "live.mute": "Sin novedades en vivo: algo en el camino las retiene",
   "page.none": "Esta página no existe.",
   "page.not_fetched": "No se pudo cargar esta página: no hay conexión con Baton, o ya es una versión más nueva.",
   "language.not_fetched": "Esta página no se puede leer ahora en {name}: no hay conexión con Baton, o ya es una versión más nueva.",

@@ -22,6 +22,7 @@ export const pt = {
   "live": "Ao vivo",
   "live.connecting": "Conectando…",
   "live.reconnecting": "Reconectando… o que você vê pode estar desatualizado",
+  "live.mute": "Sem novidades ao vivo: algo no caminho as retém",
   "page.none": "Esta página não existe.",
   "page.not_fetched": "Não foi possível carregar esta página: o Baton está inacessível ou já é uma versão mais nova.",
   "language.not_fetched": "Esta página não pode ser lida agora em {name}: o Baton está inacessível ou já é uma versão mais nova.",

@@ -23,6 +23,7 @@ export const shell = {
   "live": "Live",
   "live.connecting": "Connecting…",
   "live.reconnecting": "Reconnecting… what is shown may be old",
+  "live.mute": "Not live: something on the way holds the news back",
   "page.none": "There is no such page.",
   "page.not_fetched": "This page could not be fetched: Baton cannot be reached, or is a newer version by now.",
   "language.not_fetched": "This page cannot be read in {name} now: Baton cannot be reached, or is a newer version by now.",
