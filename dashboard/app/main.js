@@ -5,10 +5,12 @@ import { begin as followConversations } from "./state/conversations.js";
 import { open as openFeed } from "./state/feed.js";
 import { begin as followMyself } from "./state/myself.js";
 import { isKnown, look, me } from "./state/session.js";
+import { takeUpOwed } from "./state/owed.js";
 import { begin as keepShelves } from "./state/shelf.js";
 import { followErasures } from "./inbox/desk.js";
 import { guard as guardLeaving } from "./inbox/leaving.js";
 import { followSettling } from "./inbox/modes.js";
+import { followOwed } from "./inbox/unconfirmed.js";
 import { guard as guardCovered } from "./parts/covered.js";
 import { guard as guardDrops } from "./parts/dropped.js";
 import { isLookedAt } from "./parts/looked.js";
@@ -23,7 +25,8 @@ effect(() => {
   if (id === whose) return;
   whose = id;
   ends.forEach((end) => end());
-  ends = id ? [followConversations(), keepShelves(), followMyself(), followSettling(), followErasures(), openFeed()] : [];
+  if (id) takeUpOwed();
+  ends = id ? [followConversations(), keepShelves(), followMyself(), followSettling(), followErasures(), openFeed(), followOwed()] : [];
 });
 
 // All tabs share the session: in another one somebody may have left, come back, or come in as somebody else.

@@ -7,7 +7,7 @@ mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"], now: Date.pars
 
 const storage = () => {
   const kept = new Map();
-  return { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, value), removeItem: (key) => void kept.delete(key) };
+  return { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, value), removeItem: (key) => void kept.delete(key), key: (at) => [...kept.keys()][at] ?? null, get length() { return kept.size; } };
 };
 const nothing = () => {};
 /** What is done when something happens to the window, by its name. */

@@ -3,6 +3,7 @@
 
 import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
 import { prefer, preferences } from "../state/preferences.js";
+import { isReadable } from "../state/bringing.js";
 import { me } from "../state/session.js";
 import { cannedReplies, channelTitle, channels } from "../state/shelf.js";
 import { Icon } from "../parts/icon.js";
@@ -151,13 +152,14 @@ export function Composer({ it, open, field, tools, takes }) {
     lay(it.id, { text: shown.value });
   }
   /** @param {FileList | undefined} files @param {Event} [event] */
-  function take(files, event) {
+  async function take(files, event) {
     if (!files || files.length === 0) return;
     event?.preventDefault();
     const taken = firstOf(files, desk.isNote);
-    said.value = taken.problem;
-    if (taken.file) lay(it.id, { file: taken.file });
     field.current?.focus();
+    const isTaken = taken.file && (await isReadable(taken.file));
+    said.value = taken.file && !isTaken ? t("composer.file_unreadable", { name: taken.file.name }) : taken.problem;
+    if (isTaken) lay(it.id, { file: taken.file });
   }
   useLayoutEffect(() => {
     takes.current = take;

@@ -76,7 +76,8 @@ export function put(id, words) {
 export function putBack(id, { text, quoted, draft, kind, file, problem }) {
   // A suggestion that somebody has sent meanwhile, or that is not there any more, is none: under it nothing goes, whatever is written.
   const isOver = problem?.code === "already_sent" || problem?.isNotThere;
-  put(id, { text, quoted, draft: isOver ? null : draft, isNote: kind === "note", file: file?.blob ?? null });
+  const isGone = problem?.code === "file_unreadable";
+  put(id, { text, quoted, draft: isOver ? null : draft, isNote: kind === "note", file: isGone ? null : file?.blob ?? null });
 }
 
 /**

@@ -7,6 +7,7 @@ import { Problem } from "../wire/api.js";
 import { warn } from "../parts/toast.js";
 import { t, word } from "../words/index.js";
 import { clear, deskOf, draftOf, lay } from "./desk.js";
+import { isUnclear } from "./fates.js";
 import { showReceipt } from "./modes.js";
 import { contactName } from "./names.js";
 import { opened } from "./opened.js";
@@ -32,18 +33,23 @@ export function sayWritten(thread) {
 /**
  * Sees it through. Its thread shows what is not confirmed, and what can be done; whoever has gone on by then is told where they are.
  * @param {string} id of the conversation @param {Promise<Wire.Receipt | null>} going
+ * @param {boolean} [isQuiet] that it is still not confirmed is no news
  * @returns {Promise<Problem | null>} why it did not go
  */
-export async function seeThrough(id, going) {
+export async function seeThrough(id, going, isQuiet = false) {
   try {
     showReceipt(id, await going);
     return null;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    if (opened.peek()?.id !== id) {
-      const it = conversation(id).peek();
-      warn(t("unsent.elsewhere", { name: it ? contactName(it) : word("author", "contact") }), { label: t("unsent.open"), run: () => go(inboxAt(filter.peek(), id)) });
-    }
+    if (!isQuiet || !isUnclear(error)) sayElsewhere(id);
     return error;
   }
+}
+
+/** That something is not confirmed in a conversation, unless it is the one that is looked at. @param {string} id */
+export function sayElsewhere(id) {
+  if (opened.peek()?.id === id) return;
+  const it = conversation(id).peek();
+  warn(t("unsent.elsewhere", { name: it ? contactName(it) : word("author", "contact") }), { label: t("unsent.open"), run: () => go(inboxAt(filter.peek(), id)) });
 }

@@ -15,7 +15,6 @@ import { seeThrough } from "./saying.js";
 import { toMessage } from "./scroll.js";
 import { useScroller } from "./scroller.js";
 import { codeOf, tell } from "./telling.js";
-import { bringUnconfirmed } from "./unconfirmed.js";
 import { Unsent } from "./unsent.js";
 import { Verdict } from "./verdict.js";
 import { sealOf, spoke, verdict } from "./verdicts.js";
@@ -86,8 +85,6 @@ export function Thread({ open, it, events, acts, onReply, onEdit }) {
     if (owed.length > owedBefore.current) void end();
     owedBefore.current = owed.length;
   }, [owed.length]);
-
-  useEffect(() => bringUnconfirmed(thread, (one) => void seeThrough(it.id, thread.bring(one))), [thread]);
 
   /** @param {Owed} one @param {boolean} [force] */
   async function again(one, force) {

@@ -34,7 +34,7 @@ export function Unsent({ it, onAgain, onEdit, onDiscard }) {
       <p class="speech-foot"><time datetime=${it.at}>${clock(it.at)}</time>
         ${!problem && html`<span class="ticks"><${Icon} name="clock" /><span>${it.kind === "note" ? t("unsent.keeping") : t("unsent.bringing")}</span></span>`}</p>
       ${problem && html`<div class="unsent-problem" role="alert">
-        <p><${Icon} name="alert" /> ${isStale ? t("problem.stale") : isRefused ? t("unsent.refused", { why: problemText(problem) })
+        <p><${Icon} name="alert" /> ${isStale ? t("problem.stale") : problem.code === "file_unreadable" ? problemText(problem) : isRefused ? t("unsent.refused", { why: problemText(problem) })
           : isLost ? t("unsent.file_lost") : problem.status === 401 ? t("unsent.ended") : problem.code === "interrupted" ? t("unsent.interrupted") : t("unsent.unconfirmed")}</p>
         <p class="buttons">
           ${isStale ? html`<button type="button" onClick=${() => onAgain(it, true)}>${t("unsent.force")}</button>`

@@ -37,7 +37,8 @@ export const isRepeatable = (it, now) => now - Date.parse(it.at) < REPEATABLE_MS
 const keys = new Map();
 
 /** A tab may be somebody else's next. @param {string} id */
-const keyOf = (id) => keys.get(id) ?? `baton.owed.${me.peek()?.id ?? ""}.${id}`;
+const keyOf = (id) => keys.get(id) ?? prefix() + id;
+const prefix = () => `baton.owed.${me.peek()?.id ?? ""}.`;
 
 /** @type {Map<string, Signal<Owed[]>>} */
 const all = new Map();
@@ -55,10 +56,41 @@ export const isUnsent = (id) => owedOf(id).value.some((it) => it.problem !== nul
 /** Whether anything is not confirmed, anywhere. */
 export const isAnyOwed = () => [...all.values()].some((it) => it.peek().length > 0);
 
+/** Where anything is owed. @type {Signal<Set<string>>} */
+const owing = signal(new Set());
+
+/** All that whoever sits here owes, in all conversations: what somebody left who was here before is not theirs to bring. */
+export function owedByMe() {
+  const mine = prefix();
+  return [...owing.value].filter((id) => keyOf(id).startsWith(mine)).flatMap((id) => owedOf(id).value.map((it) => ({ id, it })));
+}
+
+/** Takes up what the page that was here before has left behind, also where nobody looks. */
+export function takeUpOwed() {
+  const mine = prefix();
+  try {
+    const left = Array.from({ length: sessionStorage.length }, (_, at) => sessionStorage.key(at) ?? "").filter((key) => key.startsWith(mine));
+    left.forEach((key) => note(key.slice(mine.length)));
+  } catch {
+    // A browser that keeps nothing has nothing left.
+  }
+}
+
+/** @param {string} id */
+function note(id) {
+  const isOwing = owedOf(id).peek().length > 0;
+  if (isOwing === owing.peek().has(id)) return;
+  const now = new Set(owing.peek());
+  if (isOwing) now.add(id);
+  else now.delete(id);
+  owing.value = now;
+}
+
 /** @param {string} id @param {Owed[]} items */
 export function setOwed(id, items) {
   owedOf(id).value = items;
   const key = keyOf(id);
+  note(id);
   if (items.length > 0) keys.set(id, key);
   else keys.delete(id);
   try {

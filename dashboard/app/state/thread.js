@@ -2,9 +2,10 @@
 // is being sent. What is loaded is always one piece, without a gap.
 
 import { batch, computed, signal } from "../vendor/preact.js";
-import { Problem, get, post } from "../wire/api.js";
+import { Problem, get } from "../wire/api.js";
 import { uuid } from "../wire/random.js";
 import { serverNow } from "../wire/server_time.js";
+import { bring as bringOwed, forget as forgetOwed } from "./bringing.js";
 import { hear, keepLoaded, whenBack } from "./feed.js";
 import { owedOf, setOwed } from "./owed.js";
 
@@ -15,23 +16,6 @@ import { owedOf, setOwed } from "./owed.js";
 const PAGE = 50;
 /** What changes beside the message an event names (an outcome, a part) is read again, at most this often. */
 const LOOK_AGAIN_MS = 150;
-
-/**
- * What is on its way in each conversation, the last of it. The contact must read in the order that was written in: a text
- * would overtake the file before it. It outlives the thread that is open, as what is owed does.
- * @type {Map<string, Promise<any>>}
- */
-const underWay = new Map();
-
-/** @template T @param {string} id @param {() => Promise<T>} send @returns {Promise<T>} */
-function inTurn(id, send) {
-  const sent = (underWay.get(id) ?? Promise.resolve()).then(send);
-  const over = sent.catch(() => {}).then(() => {
-    if (underWay.get(id) === over) underWay.delete(id);
-  });
-  underWay.set(id, over);
-  return sent;
-}
 
 /**
  * @param {string} id of the conversation @param {number | null} [at] the message to begin with; else the newest
@@ -191,51 +175,24 @@ export function openThread(id, at = null, onUsed = () => {}) {
     return bring(it);
   }
 
-  /**
-   * Brings what is owed to the server, again if need be, once what was written before has been answered or has failed.
-   * @param {Owed} it @param {{force?: boolean}} [how] `force`: although the suggestion is no longer fresh
-   */
-  function bring(it, { force = it.force } = {}) {
-    const going = { ...it, force };
-    mark(going, null);
-    return inTurn(id, () => send(going));
+  /** @param {Owed} it @param {{force?: boolean}} [how] `force`: although the suggestion is no longer fresh */
+  async function bring(it, how) {
+    const receipt = await bringOwed(id, it, { ...how, onTaken: (message) => take(it, message) });
+    lookAgain();
+    return receipt;
+  }
+
+  /** @param {Owed} it @param {Wire.Message | undefined} message */
+  function take(it, message) {
+    // In one that was merged it stands where that went, by a number of that. What the feed has told of it is newer: a second
+    // try is answered as the first was.
+    const isHere = message?.conversation_id === id && !hasNewer.peek() && !isTorn(message) && !messages.peek().has(message.seq);
+    if (isHere) keep([message]);
+    if (it.draft) onUsed(it.draft.id);
   }
 
   /** @param {Owed} it */
-  async function send(it) {
-    // Erased while it waited.
-    if (!owed.peek().some((other) => other.key === it.key)) return null;
-    const [path, body] = routeOf(it);
-    try {
-      const answer = await post(`/conversations/${id}${path}`, body, { key: it.key });
-      batch(() => {
-        // Suggestions may answer with the message inside; whichever it is, it has its place in the sequence.
-        const message = answer?.message ?? answer;
-        // In one that was merged it stands where that went, by a number of that. What the feed has told of it is newer: a second
-        // try is answered as the first was.
-        const isHere = message?.conversation_id === id && !hasNewer.peek() && !isTorn(message) && !messages.peek().has(message.seq);
-        if (isHere) keep([message]);
-        if (it.draft) onUsed(it.draft.id);
-        forget(it);
-      });
-      lookAgain();
-      return /** @type {Wire.Receipt | null} */ (answer?.takeover ?? null);
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      mark(it, error);
-      throw error;
-    }
-  }
-
-  /** @param {Owed} it @param {Problem | null} why */
-  function mark(it, why) {
-    setOwed(id, owed.peek().map((other) => (other.key === it.key ? { ...it, problem: why } : other)));
-  }
-
-  /** @param {Owed} it */
-  function forget(it) {
-    setOwed(id, owed.peek().filter((other) => other.key !== it.key));
-  }
+  const forget = (it) => forgetOwed(id, it);
 
   const ends = [
     keepLoaded(() => (at && !isLoaded.peek() ? void around(at) : isLoaded.peek() ? lookAgain() : void newest())),
@@ -264,21 +221,6 @@ export function openThread(id, at = null, onUsed = () => {}) {
 function changesMessages(event) {
   return !["delivery_updated", "attention_raised", "attention_cleared", "note_added", "draft_created", "draft_retired"].includes(event.type)
     && !(event.type === "conversation_updated" && event.action !== "closed" && event.action !== "merged");
-}
-
-/** @param {Owed} it @returns {[string, any]} */
-function routeOf(it) {
-  if (it.kind === "note") return ["/notes", { text: it.text }];
-  // Without a text it goes as it was suggested, and counts as that.
-  if (it.draft) return [`/drafts/${it.draft.id}/send`, { ...(it.text !== it.draft.text && { text: it.text }), ...(it.force && { force: true }) }];
-  if (it.file?.blob) {
-    const form = new FormData();
-    form.append("file", it.file.blob, it.file.name);
-    if (it.text) form.append("caption", it.text);
-    if (it.quoted) form.append("quoted_message_id", it.quoted.id);
-    return ["/messages", form];
-  }
-  return ["/messages", { text: it.text, ...(it.quoted && { quoted_message_id: it.quoted.id }) }];
 }
 
 /** @typedef {ReturnType<typeof openThread>} Thread */

@@ -45,6 +45,7 @@ export const shell = {
   "problem.follow_up_not_allowed": "Not possible now: a person answers, the conversation is closed, or the contact waits for an answer.",
   "problem.gone": "The provider no longer has it.",
   "problem.unsupported_media_type": "Files of this kind cannot be sent.",
+  "problem.file_unreadable": "The file cannot be read any more: it has changed on this computer since it was attached. Attach it again.",
   "problem.rate_limited": "Too often. Wait a moment.",
   "problem.idempotency_key_reused": "Something else was sent under the same key. Write it again.",
   "problem.internal": "A fault of Baton's own. Its log says more.",
