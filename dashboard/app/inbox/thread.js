@@ -58,7 +58,8 @@ export function Thread({ open, it, events, acts, onReply, onEdit }) {
   });
   const newest = messages.at(-1)?.seq ?? 0;
   const seen = useRef(0);
-  if (isAtEnd.value && !thread.hasNewer.value) seen.current = Math.max(seen.current, newest);
+  // What was loaded to begin with is not new to whoever stands further back, nor is what lies between there and the end.
+  if (isAtEnd.value || thread.hasNewer.value || seen.current === 0) seen.current = Math.max(seen.current, newest);
   const below = messages.filter((one) => one.seq > seen.current && one.kind !== "note").length;
 
   // The address may name a message: what a search found, or what another page points to.
