@@ -110,6 +110,27 @@ test("the same words twice are told to a reader twice", async () => {
   assert.deepEqual([announcement.peek().nth - before, announcement.peek().text], [2, "Mei needs a person: a new message"]);
 });
 
+test("a reader hears in the conversation that is open whatever anybody else says there, and nothing of oneself", async (t) => {
+  t.after(() => go("/inbox"));
+  go("/inbox/c");
+  const hears = async (type, author, more = {}) => {
+    const before = announcement.peek().nth;
+    feed.write(type, { id: type, type, conversation_id: "c", conversation: { ...mei, waiting_since: null }, message: message(2, author, { text: "Yes", ...more }) });
+    await rest();
+    return announcement.peek().nth === before ? null : announcement.peek().text;
+  };
+  const bo = { id: "bo", name: "Bo" };
+  assert.deepEqual([
+    await hears("message_received", "contact"), await hears("message_queued", "assistant"), await hears("message_queued", "agent", { agent: bo }),
+    await hears("note_added", "agent", { agent: bo, kind: "note" }), await hears("message_sent", "agent", { origin: "phone" }),
+  ], ["Mei: Yes", "AI: Yes", "Bo: Yes", "Bo: Note: Yes", "From the phone itself: Yes"]);
+  assert.deepEqual([
+    await hears("message_queued", "agent", { agent: { id: "ana", name: "Ana" } }), await hears("message_sent", "assistant"), await hears("delivery_updated", "agent", { agent: bo }),
+  ], [null, null, null]);
+  go("/inbox");
+  assert.equal(await hears("message_queued", "assistant"), null);
+});
+
 test("a page is called by what it shows", (t) => {
   t.after(() => void (route.value = { ...route.peek(), page: "inbox", id: null }));
   const called = (page, id = null) => {

@@ -10,7 +10,7 @@ import { me } from "../state/session.js";
 import { isLookedAt } from "../parts/looked.js";
 import { number, t, word } from "../words/index.js";
 import { join } from "./calling.js";
-import { actorName, contactName } from "./names.js";
+import { actorName, authorName, contactName } from "./names.js";
 import { summary } from "./summary.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -53,7 +53,10 @@ function attend(event, offer) {
   if (!it) return;
   const isOpen = route.peek().id === it.id;
   const isSeen = isOpen && isLookedAt.peek();
-  if (event.type === "message_received" && isOpen && event.message) announce(t("alert.message", { name: contactName(it), text: words(event.message) }));
+  if (isOpen && event.message && isSaid(event, event.message)) {
+    const name = event.type === "message_received" ? contactName(it) : authorName(event.message);
+    announce(t("alert.message", { name, text: words(event.message) }));
+  }
   const reason = reasonOf(event, it);
   if (!reason) return;
   if (!isOpen) announce(t("alert.needs", { name: contactName(it), reason }));
@@ -62,6 +65,14 @@ function attend(event, offer) {
     // Why, and not what was written: it is shown on locked screens too.
     if (notifies) notify(it, reason);
   });
+}
+
+/** Whether it is something new to read, of anybody but who sits here. @param {Wire.Event} event @param {Wire.Message} message */
+function isSaid({ type }, message) {
+  if (type === "message_received") return true;
+  if (message.agent !== null && message.agent.id === me.peek()?.id) return false;
+  // What nobody put in line here is seen once it has gone.
+  return type === "message_queued" || type === "note_added" || (type === "message_sent" && ["phone", "other_system"].includes(message.origin));
 }
 
 /** Why somebody is called; null: nobody is, or not whoever sits here. @param {Wire.Event} event @param {Wire.Conversation} it */
