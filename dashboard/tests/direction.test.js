@@ -9,3 +9,9 @@ test("what people wrote runs in the direction of its own language, in the thread
   assert.ok(found.length > 5);
   assert.deepEqual(found.filter(({ isFree }) => !isFree).map(({ at }) => at), []);
 });
+
+test("a contact's name runs in the direction of its own language, wherever it stands alone", () => {
+  const named = files(".js").flatMap(({ path, text }) => [...text.matchAll(/<\w+[^<>]*>(?=\$\{contactName\(it\)\}<)/g)].map(([tag]) => `${path} ${tag}`));
+  assert.ok(named.length >= 3);
+  assert.deepEqual(named.filter((one) => !one.includes('dir="auto"')), []);
+});

@@ -30,6 +30,17 @@ test("the reader of sheets finds what it is for", () => {
   assert.ok(all.length > 500);
 });
 
+test("each line of a message has a direction of its own", () => {
+  assert.equal(says([".says"], "unicode-bidi"), "plaintext");
+});
+
+test("where the browser takes all grounds away, what is chosen has a frame, and who answers its colours", () => {
+  const forced = all.filter(({ media }) => media === "@media (forced-colors: active)");
+  const of = (name, value) => forced.filter(({ declared }) => declared[name] === value).map(({ selector }) => selector).join();
+  for (const one of [".rail a[aria-current]", ".row.is-open", '.groups > button[aria-selected="true"]']) assert.ok(of("outline", "2px solid Highlight").includes(one), one);
+  assert.match(of("forced-color-adjust", "none"), /\.mode-bar/);
+});
+
 test("a pull at the top of a page does not load it again", () => {
   assert.equal(says(["html"], "overscroll-behavior"), "none");
 });

@@ -19,7 +19,7 @@ export function Head({ it, live, onUnread, isAside, onAside }) {
     <a class="button bare back" href=${inboxAt(filter.value)} data-within aria-label=${t("thread.back")}><${Icon} name="back" /></a>
     <${Avatar} name=${it.contact.name} chat=${it.chat_id} />
     <div class="thread-who">
-      <h2 id="thread-title" tabindex="-1">${contactName(it)}</h2>
+      <h2 id="thread-title" tabindex="-1"><span dir="auto">${contactName(it)}</span></h2>
       <p><${Presence} live=${live} fallback=${it.contact.name ? it.contact.phone ?? it.chat_id : it.chat_id} /></p>
     </div>
     <div class="thread-tools">
