@@ -67,7 +67,7 @@ export const es = {
   "keys.title": "Atajos de teclado",
   "keys.help": "Mostrar los atajos",
   "sign_in.go_in": "Iniciar sesión, en {time}",
-  "sign_in.ended": "Tu sesión ha terminado. Inicia sesión de nuevo para seguir donde estabas.",
+  "sign_in.ended": "Tu sesión ha terminado. Inicia sesión de nuevo para volver a esta página.",
   "sign_in.unreached": "Baton no está",
   "sign_in.unreached_text": "No se puede contactar con el servidor. Los mensajes que lleguen mientras tanto esperan en el proveedor.",
   "sign_in.unreached_again": "Esta página vuelve a preguntar cada {time}.",

@@ -67,7 +67,7 @@ export const pt = {
   "keys.title": "Atalhos do teclado",
   "keys.help": "Mostrar os atalhos",
   "sign_in.go_in": "Entrar, em {time}",
-  "sign_in.ended": "Sua sessão terminou. Entre de novo para continuar de onde parou.",
+  "sign_in.ended": "Sua sessão terminou. Entre de novo para voltar a esta página.",
   "sign_in.unreached": "O Baton não está no ar",
   "sign_in.unreached_text": "Não foi possível falar com o servidor. As mensagens que chegarem nesse meio-tempo esperam no provedor.",
   "sign_in.unreached_again": "Esta página pergunta de novo a cada {time}.",

@@ -64,7 +64,7 @@ export const shell = {
   "sign_in.wrong": "That is not the e-mail and password of anybody here.",
   "sign_in.too_many": "Too many tries. Wait {time}.",
   "sign_in.go_in": "Sign in, in {time}",
-  "sign_in.ended": "Your session has ended. Sign in again to go on where you were.",
+  "sign_in.ended": "Your session has ended. Sign in again to come back to this page.",
   "sign_in.unreached": "Baton is not there",
   "sign_in.unreached_text": "The server cannot be reached. Messages that come in meanwhile wait at the provider.",
   "sign_in.unreached_again": "This page asks again every {time}.",
