@@ -1,18 +1,22 @@
 //! The gate before a route: lets those through who may use it, and tells it who they are.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use actix_web::{
-    Error, HttpMessage,
+    Error, HttpMessage, HttpRequest,
     body::{BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     http::{Method, header},
     middleware::Next,
     web::Data,
 };
+use tokio::time::Instant;
 
 use super::{Access, Caller, Shown};
 use crate::http::{doors::Doors, problem::Problem, site::SESSION};
+
+/// A body that is there within this time leaves no doubt who asks.
+const NO_TIME: Duration = Duration::from_millis(100);
 
 /// Before a route that is not open.
 pub(in crate::http) async fn gate<B: MessageBody + 'static>(
@@ -40,6 +44,19 @@ async fn admit(access: Access, request: &ServiceRequest) -> Result<Caller, Probl
         return Err(Problem::forbidden("a session changes things only from Baton's own pages"));
     }
     if caller.may(access) { Ok(caller) } else { Err(Problem::forbidden(access.in_words())) }
+}
+
+/// Whoever keeps us waiting for the body may have been let go since the head: what they ask for is then not done.
+pub(in crate::http) async fn require_still_known(
+    request: &HttpRequest,
+    since: Instant,
+) -> Result<(), Problem> {
+    let caller = request.extensions().get::<Caller>().cloned();
+    let Some(caller) = caller.filter(|_| since.elapsed() >= NO_TIME) else { return Ok(()) };
+    let doors = request.app_data::<Data<Doors>>().cloned().ok_or_else(Problem::internal)?.into_inner();
+    let behind = Arc::clone(&doors);
+    let is_known = doors.run(async move { behind.auth.still_knows(&caller).await }).await?;
+    if is_known { Ok(()) } else { Err(Problem::unauthorized()) }
 }
 
 /// A bearer token comes before the cookie, which a browser sends without being asked.

@@ -8,13 +8,20 @@ use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt as _;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
-use tokio::sync::{AcquireError, Semaphore};
+use tokio::{
+    sync::{AcquireError, Semaphore},
+    time::Instant,
+};
 use uuid::Uuid;
 
 use super::Json;
 use crate::{
     domain::enclosure::{CAPTION_MAX, SIZE_MAX},
-    http::{auth::Caller, problem::Problem, shares::Shares},
+    http::{
+        auth::{Caller, gate::require_still_known},
+        problem::Problem,
+        shares::Shares,
+    },
 };
 
 /// A form that takes longer than this to arrive is not waited for: a phone on a slow line needs its time.
@@ -92,7 +99,8 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonOrForm<T> {
         let is_too_large = announced
             .and_then(|length| length.parse::<usize>().ok())
             .is_some_and(|length| length > SIZE_MAX + BESIDE_MAX);
-        let caller = Caller::from_request(request, payload);
+        let (request, since) = (request.clone(), Instant::now());
+        let caller = Caller::from_request(&request, payload);
         let form = Multipart::new(request.headers(), payload.take());
         Box::pin(async move {
             if is_too_large {
@@ -103,10 +111,10 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonOrForm<T> {
             let slots = tokio::time::timeout(SLOT_WITHIN, slots).await;
             let slots = slots.map_err(|_| Problem::unavailable("too many files arrive at once"))?;
             let _slots = slots.map_err(|_: AcquireError| Problem::internal())?;
-            match tokio::time::timeout(FORM_WITHIN, read(form)).await {
-                Ok(form) => form.map(Self::Form),
-                Err(_) => Err(Problem::malformed("the body did not arrive in time")),
-            }
+            let form = tokio::time::timeout(FORM_WITHIN, read(form)).await;
+            let form = form.map_err(|_| Problem::malformed("the body did not arrive in time"))??;
+            require_still_known(&request, since).await?;
+            Ok(Self::Form(form))
         })
     }
 }

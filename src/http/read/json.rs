@@ -6,9 +6,10 @@ use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header, web};
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
 use super::{named::Named, pointer};
-use crate::http::problem::Problem;
+use crate::http::{auth::gate::require_still_known, problem::Problem};
 
 /// Longest body of an authenticated caller.
 pub(crate) const BODY_MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -38,6 +39,18 @@ pub(crate) async fn body(
     }
 }
 
+/// The same of a caller, if they are still who they were when it began to arrive.
+async fn body_of_caller(
+    request: &HttpRequest,
+    payload: web::Payload,
+    max_bytes: usize,
+) -> Result<Bytes, Problem> {
+    let since = Instant::now();
+    let bytes = body(request, payload, max_bytes).await?;
+    require_still_known(request, since).await?;
+    Ok(bytes)
+}
+
 type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
 
 /// A JSON body of at most this many bytes.
@@ -65,7 +78,7 @@ impl<T: DeserializeOwned + 'static, const MAX_BYTES: usize> FromRequest for Json
         Box::pin(async move {
             must_be_json(&request)?;
             let payload = payload.map_err(|_| Problem::malformed("the body cannot be read"))?;
-            let raw = body(&request, payload, MAX_BYTES).await?;
+            let raw = body_of_caller(&request, payload, MAX_BYTES).await?;
             Ok(Self { value: from_json(&raw)?, raw })
         })
     }
@@ -95,7 +108,7 @@ impl<T: DeserializeOwned + Default + 'static> FromRequest for Optional<T> {
         let payload = web::Payload::from_request(&request, payload).into_inner();
         Box::pin(async move {
             let payload = payload.map_err(|_| Problem::malformed("the body cannot be read"))?;
-            let raw = body(&request, payload, BODY_MAX_BYTES).await?;
+            let raw = body_of_caller(&request, payload, BODY_MAX_BYTES).await?;
             if raw.is_empty() || raw.trim_ascii() == b"null" {
                 return Ok(Self { value: T::default(), raw });
             }

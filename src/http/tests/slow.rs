@@ -8,7 +8,7 @@ use actix_web::{
     test::{call_service, init_service},
 };
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, sleep};
 
 use super::{ADMIN, World, fakes, request};
@@ -19,6 +19,15 @@ fn trickle(beginning: &'static str) -> Payload {
     let body = stream::unfold(beginning, |piece| async move {
         sleep(Duration::from_secs(1)).await;
         Some((Ok(Bytes::from_static(piece.as_bytes())), "x"))
+    });
+    Payload::Stream { payload: Box::pin(body) }
+}
+
+/// A body of which a piece comes every five seconds.
+fn every_five_seconds(pieces: [&'static str; 2]) -> Payload {
+    let body = stream::iter(pieces).then(|piece| async move {
+        sleep(Duration::from_secs(5)).await;
+        Ok(Bytes::from_static(piece.as_bytes()))
     });
     Payload::Stream { payload: Box::pin(body) }
 }
@@ -69,4 +78,38 @@ async fn whose_forms_arrive_slowly_waits_for_their_own() {
     };
     let answers = tokio::join!(send(ADMIN, slow()), send(ADMIN, slow()), later(ADMIN), later("ben"));
     assert_eq!(answers, ((400, 120), (400, 120), (503, 10), (400, 0)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_let_go_while_their_body_arrives_does_nothing_with_it() {
+    let form = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nHello\r\n--x";
+    for (path, kind, [beginning, rest], is_let_go, wanted) in [
+        ("tokens", "application/json", [r#"{"name":"#, r#""backdoor","role":"admin"}"#], true, 401),
+        ("tokens", "application/json", [r#"{"name":"#, r#""website","role":"admin"}"#], false, 201),
+        ("agents/ID/link", "application/json", ["{", "}"], true, 401),
+        ("conversations/ID/messages", "application/json", [r#"{"text":"#, r#""Bye"}"#], true, 401),
+        ("conversations/ID/messages", "multipart/form-data; boundary=x", [form, "--\r\n"], true, 401),
+        ("conversations/ID/messages", "multipart/form-data; boundary=x", [form, "--\r\n"], false, 202),
+    ] {
+        let world = World::new();
+        world.admit("ben", Role::Admin, None, None);
+        let id = world.shelf.put(fakes::overview(fakes::conversation("default", "6580000001@c.us")));
+        let asked = request("POST", &format!("/api/v1/{}", path.replace("ID", &id.to_string())), None)
+            .insert_header(("Authorization", "Bearer ben"))
+            .insert_header(("Content-Type", kind));
+        let (asked, _) = asked.to_request().replace_payload(every_five_seconds([beginning, rest]));
+        let app = init_service(super::super::app(world.doors.clone())).await;
+        let letting_go = async {
+            sleep(Duration::from_secs(2)).await;
+            if is_let_go {
+                world.house.tokens.lock().unwrap().clear();
+            }
+        };
+        let (reply, ()) = tokio::join!(call_service(&app, asked), letting_go);
+        assert_eq!(reply.status().as_u16(), wanted, "{path} {kind}");
+        if is_let_go {
+            assert!(world.house.tokens.lock().unwrap().is_empty(), "{path}: no other token");
+            assert!(world.clerk.heard().is_empty(), "{path}: nothing was said");
+        }
+    }
 }
