@@ -79,7 +79,7 @@ impl Connect {
 
 /// Says why a channel is not connected. The others are, all the same.
 fn fail(failed: &mut Vec<String>, channel: &str, error: &anyhow::Error) {
-    eprintln!("channel {channel}: {}", app::with_causes(error));
+    print::wrong(&format!("channel {channel}: {}", app::with_causes(error)));
     failed.push(channel.to_owned());
 }
 

@@ -179,7 +179,7 @@ pub fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("baton: {}", app::with_causes(&error));
+            print::wrong(&format!("baton: {}", app::with_causes(&error)));
             match error.downcast_ref::<Wrong>() {
                 Some(_) => ExitCode::from(2),
                 None => ExitCode::FAILURE,

@@ -41,7 +41,7 @@ pub(super) enum Token {
 #[derive(Debug, clap::Args)]
 pub(super) struct TokenArgs {
     /// What it is for
-    #[arg(value_parser = to_name)]
+    #[arg(value_parser = people::checked_name)]
     name: String,
     /// admin (everything), agent (read and answer), read, or metrics (on all channels)
     #[arg(long, value_name = "ROLE", default_value = "agent")]
@@ -169,14 +169,6 @@ fn as_table(tokens: &[registry::Token], agents: &[people::Agent]) -> String {
     };
     let rows: Vec<_> = tokens.iter().map(row).collect();
     print::table(["ID", "NAME", "ROLE", "CHANNELS", "ACTS AS", "EXPIRES", "MADE"], &rows)
-}
-
-fn to_name(text: &str) -> Result<String, String> {
-    let text = text.trim();
-    match text.chars().count() {
-        1..=100 if !text.chars().any(char::is_control) => Ok(text.to_owned()),
-        _ => Err("must have 1 to 100 characters".to_owned()),
-    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::{
     flow::ledger::Error,
 };
 
-/// Longest name of an agent, in characters.
+/// Longest name of an agent, or of a token, in characters.
 pub const NAME_MAX: usize = 100;
 /// Longest e-mail address there is (RFC 5321).
 pub const EMAIL_MAX: usize = 254;
@@ -234,7 +234,7 @@ pub fn folded(email: &str) -> String {
     email.trim().to_lowercase()
 }
 
-/// A name as it is kept, or what is wrong with it.
+/// A name as it is kept, or what is wrong with it. It is shown in terminals, too: no control character is part of it.
 pub fn checked_name(name: &str) -> Result<String, String> {
     let name = name.trim();
     let is_right = (1..=NAME_MAX).contains(&name.chars().count()) && !name.chars().any(char::is_control);

@@ -14,13 +14,10 @@ use crate::{
         doors::Doors,
         idempotent,
         problem::Problem,
-        read::{self, IdempotencyKey, Json, Query, WhichPage},
+        read::{IdempotencyKey, Json, Query, WhichPage},
         wire::{At, Id, List, NewToken, RoleWord, Token},
     },
 };
-
-/// Longest name.
-const NAME_MAX: usize = 100;
 
 /// Most channels named.
 const CHANNELS_MAX: usize = 1_000;
@@ -78,7 +75,7 @@ async fn created(doors: &Doors, caller: &Caller, wanted: TokenRequest) -> Answer
     if wanted.expires_at.is_some_and(|at| at.0 <= now) {
         return Err(Problem::invalid("/expires_at", "must be in the future"));
     }
-    let name = read::text("/name", wanted.name, NAME_MAX)?;
+    let name = people::checked_name(&wanted.name).map_err(|wrong| Problem::invalid("/name", wrong))?;
     let channels = channels(doors, caller, wanted.channels).await?;
     let agent = agent(doors, caller, wanted.agent_id).await?;
     let limits = [channels.as_deref(), agent.as_ref().and_then(|agent| agent.channels.as_deref())];

@@ -329,3 +329,17 @@ async fn an_admin_of_some_channels_sees_the_settings_that_a_channel_may_override
     let refused = world.ask_as("all", "GET", "/api/v1/settings?nmae=x", None).await;
     assert_eq!((refused.status, refused.pointer().as_str()), (400, "/nmae"));
 }
+
+#[tokio::test]
+async fn a_token_has_a_name_that_every_list_shows() {
+    let world = World::new();
+    let make = async |name: &str| {
+        let wanted = serde_json::json!({ "name": name, "role": "read" });
+        world.ask("POST", "/api/v1/tokens", Some(wanted)).await
+    };
+    for wrong in ["", " ", "\r\u{1b}[2K\u{1b}[A", "two\nlines", "\u{9b}2J", "\u{0}", &"a".repeat(101)] {
+        assert_eq!(make(wrong).await.pointer(), "/name", "{wrong:?}");
+    }
+    assert!(world.house.tokens.lock().unwrap().is_empty());
+    assert_eq!(make(" the till ").await.json()["name"], "the till");
+}
