@@ -257,6 +257,19 @@ pub(crate) fn names(statement: &mut Statement, engine: Engine, column: &'static 
     };
 }
 
+/// "Is for some of these channels, and for no other", of a column that lists channels as JSON. Null is for all channels, and
+/// a list without any is for the admins of all to see to.
+pub(crate) fn is_within(
+    statement: &mut Statement,
+    engine: Engine,
+    column: &'static str,
+    channels: &[String],
+) {
+    statement.push("(").push(column).push(" <> '[]' and not exists (select 1 from ");
+    names(statement, engine, column);
+    statement.push(" where not (n.name").one_of(engine, channels.to_vec()).push(")))");
+}
+
 /// Reads a domain value from a row that has all columns of its table.
 pub(crate) fn decode<T: Stored, R: Columns>(row: &R) -> Result<T, Error> {
     rows::decode(row).map_err(failure)

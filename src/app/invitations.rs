@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
 use super::liveness::near;
 use crate::{
@@ -24,7 +24,9 @@ pub fn base(settings: &Settings, listens: SocketAddr) -> String {
 /// Another link for that agent, as a browser opens it.
 pub async fn invite(people: &dyn People, agent: &Agent, base: &str, now: Time) -> anyhow::Result<String> {
     let (link, secret) = fresh_link(agent.id, now).context("the system provides no random bytes")?;
-    people.add_link(&link).await?;
+    if !people.add_link(&link, None).await? {
+        bail!("{} is disabled: a link would not let them in", agent.email);
+    }
     Ok(sign_in_link(base, &secret))
 }
 

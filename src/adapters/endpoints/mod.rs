@@ -20,7 +20,7 @@ use super::{
     },
     failure, purge,
     rows::Columns as _,
-    sql::{Bound, Engine, Part, Statement, Store, cell, serialize_writes},
+    sql::{Bound, Engine, Part, Statement, Store, cell, is_within, serialize_writes},
 };
 use crate::{
     domain::{
@@ -81,18 +81,32 @@ impl<S: Store> Endpoints for S {
             anew.push(")");
             parts.push(Part::May(anew));
         }
-        parts.push(Part::Must(overwriting(id, change, now)));
+        parts.push(Part::Must(overwriting(S::ENGINE, id, change, now)));
         self.write_together(parts).await
     }
 
-    async fn change_secret(&self, id: Uuid, sealed: Vec<u8>, until: Time) -> Result<bool, Error> {
+    async fn change_secret(
+        &self,
+        id: Uuid,
+        sealed: Vec<u8>,
+        until: Time,
+        within: Option<&[String]>,
+    ) -> Result<bool, Error> {
+        // Held until the end: whoever shows it more channels comes before this, or after.
+        let mut held = Statement::new("update endpoints set url = url where id = ");
+        held.bind(id);
+        only_within(&mut held, S::ENGINE, within);
         // Each that was replaced signs until its own day is over, also where another has followed meanwhile.
         let mut older = Statement::new("delete from endpoint_secrets where endpoint_id = ");
         older.bind(id).push(" and until <= ").now(self);
         let before =
             Statement::new("update endpoint_secrets set until = $2 where endpoint_id = $1 and until is null");
-        let parts =
-            vec![Part::May(older), Part::Must(before.with(id).with(until)), Part::Must(secret(id, sealed))];
+        let parts = vec![
+            Part::Must(held),
+            Part::May(older),
+            Part::Must(before.with(id).with(until)),
+            Part::Must(secret(id, sealed)),
+        ];
         self.write_together(parts).await
     }
 
@@ -107,8 +121,11 @@ impl<S: Store> Endpoints for S {
         Ok(secrets)
     }
 
-    async fn remove_endpoint(&self, id: Uuid) -> Result<bool, Error> {
-        Ok(self.write(Statement::new("delete from endpoints where id = $1").with(id)).await? > 0)
+    async fn remove_endpoint(&self, id: Uuid, within: Option<&[String]>) -> Result<bool, Error> {
+        let mut statement = Statement::new("delete from endpoints where id = ");
+        statement.bind(id);
+        only_within(&mut statement, S::ENGINE, within);
+        Ok(self.write(statement).await? > 0)
     }
 
     async fn deliveries(
@@ -332,7 +349,7 @@ async fn last<S: Store>(store: &S, id: Option<Uuid>) -> Result<Vec<Delivery>, Er
 }
 
 /// Only what is given is written.
-fn overwriting(id: Uuid, change: &Change, now: Time) -> Statement {
+fn overwriting(engine: Engine, id: Uuid, change: &Change, now: Time) -> Statement {
     let mut statement = Statement::new("update endpoints set updated_at = ");
     statement.bind(now);
     statement.given(", url = ", change.url.as_deref());
@@ -352,7 +369,14 @@ fn overwriting(id: Uuid, change: &Change, now: Time) -> Statement {
         }
     }
     statement.push(" where id = ").bind(id);
+    only_within(&mut statement, engine, change.within.as_deref());
     statement
+}
+
+fn only_within(statement: &mut Statement, engine: Engine, channels: Option<&[String]>) {
+    if let Some(channels) = channels {
+        is_within(statement.push(" and "), engine, "endpoints.channels", channels);
+    }
 }
 
 /// A secret that is good for ever.

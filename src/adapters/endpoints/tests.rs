@@ -22,6 +22,7 @@ use crate::{
 
 on_both_stores!(
     an_endpoint_is_kept_changed_and_removed,
+    an_endpoint_is_changed_only_while_it_is_for_no_more_than_was_said,
     there_are_only_so_many,
     of_however_many_at_once_there_are_only_so_many,
     an_endpoint_belongs_to_one_instance_at_a_time,
@@ -122,6 +123,7 @@ async fn an_endpoint_is_kept_changed_and_removed<S: TestStore>(store: &S) {
         channels: Some(None),
         description: Some(None),
         state: Some(State::Paused),
+        within: None,
     };
     let later = NOW.plus_ms(5);
     assert!(store.change_endpoint(id, &change, later).await.expect("written"));
@@ -129,26 +131,50 @@ async fn an_endpoint_is_kept_changed_and_removed<S: TestStore>(store: &S) {
     let wanted = Endpoint { id, url, state: State::Paused, updated_at: later, ..endpoint() };
     assert_eq!(store.endpoint(id).await.expect("read").expect("there").endpoint, wanted);
     assert_eq!(store.secrets(id).await.expect("read"), [vec![1, 2, 3]]);
-    assert!(store.change_secret(id, vec![4], NOW.plus_ms(1)).await.expect("written"));
+    assert!(store.change_secret(id, vec![4], NOW.plus_ms(1), None).await.expect("written"));
     assert_eq!(store.secrets(id).await.expect("read"), [vec![4], vec![1, 2, 3]]);
-    assert!(store.change_secret(id, vec![5], NOW).await.expect("written"));
+    assert!(store.change_secret(id, vec![5], NOW, None).await.expect("written"));
     assert_eq!(
         store.secrets(id).await.expect("read"),
         [vec![5], vec![1, 2, 3]],
         "one that was replaced is void"
     );
-    assert!(store.change_secret(id, vec![6], NOW.plus_ms(1)).await.expect("written"));
+    assert!(store.change_secret(id, vec![6], NOW.plus_ms(1), None).await.expect("written"));
     let mut all = store.secrets(id).await.expect("read");
     all[1..].sort();
     assert_eq!(all, [vec![6], vec![1, 2, 3], vec![5]], "each has its own day");
     let kept =
         store.rows(Statement::new("select s.sealed from endpoint_secrets s limit 9")).await.expect("read");
     assert_eq!(kept.len(), 3, "what is void is not kept either");
-    assert!(store.remove_endpoint(id).await.expect("written"));
-    assert!(!store.remove_endpoint(id).await.expect("written"));
+    assert!(store.remove_endpoint(id, None).await.expect("written"));
+    assert!(!store.remove_endpoint(id, None).await.expect("written"));
     assert!(!store.change_endpoint(id, &Change::default(), NOW).await.expect("written"));
-    assert!(!store.change_secret(id, vec![6], NOW).await.expect("written"));
+    assert!(!store.change_secret(id, vec![6], NOW, None).await.expect("written"));
     assert!(store.secrets(id).await.expect("read").is_empty());
+}
+
+async fn an_endpoint_is_changed_only_while_it_is_for_no_more_than_was_said<S: TestStore>(store: &S) {
+    let on = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    for (channels, within, is_right) in [
+        (on(&["shop"]), on(&["shop", "cafe"]), true),
+        (on(&["shop", "bar"]), on(&["shop", "cafe"]), false),
+        (on(&[]), on(&["shop"]), false),
+        (None, on(&["shop"]), false),
+        (None, None, true),
+    ] {
+        let id = added(store, Endpoint { channels: channels.clone(), ..endpoint() }).await;
+        let url = Some("https://attacker.example/".to_owned());
+        let change = Change { url, within: within.clone(), ..Change::default() };
+        let said = format!("{channels:?} within {within:?}");
+        assert_eq!(store.change_endpoint(id, &change, NOW).await.expect("written"), is_right, "{said}");
+        let kept = store.endpoint(id).await.expect("read").expect("there").endpoint;
+        assert_eq!(kept.url.contains("attacker"), is_right, "{said}");
+        let is_changed = store.change_secret(id, vec![4], NOW.plus_ms(1), within.as_deref()).await;
+        assert_eq!(is_changed.expect("written"), is_right, "{said}");
+        assert_eq!(store.secrets(id).await.expect("read").contains(&vec![4]), is_right, "{said}");
+        assert_eq!(store.remove_endpoint(id, within.as_deref()).await.expect("written"), is_right, "{said}");
+        assert_eq!(store.endpoint(id).await.expect("read").is_none(), is_right, "{said}");
+    }
 }
 
 async fn there_are_only_so_many<S: TestStore>(store: &S) {

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{
     archive::cursor,
     purge,
-    sql::{Part, Statement, Store, decode, names, serialize_writes},
+    sql::{Part, Statement, Store, decode, is_within, names, serialize_writes},
 };
 use crate::{
     domain::{
@@ -153,7 +153,7 @@ impl<S: Store> LabelsAndReplies for S {
 
     async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<ChangeOutcome, Error> {
         let folded = change.shortcut.as_deref().map(fold);
-        let statement = Statement::new(
+        let mut statement = Statement::new(
             "update canned_replies set shortcut = coalesce($2, shortcut), folded = coalesce($3, folded), \
              text = coalesce($4, text), channels = case when $5 then $6 else channels end where id = $1 \
              and not exists (select 1 from canned_replies other where other.folded = $3 and other.id <> $1 \
@@ -165,6 +165,9 @@ impl<S: Store> LabelsAndReplies for S {
         .with(change.text.clone())
         .with(change.channels.is_some())
         .with(change.channels.as_ref().and_then(Option::as_ref));
+        if let Some(channels) = &change.within {
+            is_within(statement.push(" and "), S::ENGINE, "canned_replies.channels", channels);
+        }
         let written = self.write(statement).await;
         let taken = Statement::new(
             "select 1 from canned_replies r join canned_replies mine on mine.id = $2 \
@@ -173,8 +176,13 @@ impl<S: Store> LabelsAndReplies for S {
         put(self, written, taken.with(folded).with(id)).await
     }
 
-    async fn remove_canned_reply(&self, id: Uuid) -> Result<bool, Error> {
-        Ok(self.write(Statement::new("delete from canned_replies where id = $1").with(id)).await? > 0)
+    async fn remove_canned_reply(&self, id: Uuid, within: Option<&[String]>) -> Result<bool, Error> {
+        let mut statement = Statement::new("delete from canned_replies where id = ");
+        statement.bind(id);
+        if let Some(channels) = within {
+            is_within(statement.push(" and "), S::ENGINE, "canned_replies.channels", channels);
+        }
+        Ok(self.write(statement).await? > 0)
     }
 }
 

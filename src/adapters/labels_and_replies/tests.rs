@@ -28,6 +28,7 @@ on_both_stores!(
     a_label_that_is_gone_is_not_put_on,
     a_shortcut_is_taken_once_by_each_owner,
     canned_replies_are_kept_changed_and_removed,
+    a_reply_is_changed_only_while_it_is_for_no_more_than_was_said,
     what_one_agent_keeps_pushes_nothing_of_anothers_out_of_sight,
 );
 
@@ -220,11 +221,35 @@ async fn canned_replies_are_kept_changed_and_removed<S: TestStore>(store: &S) {
     assert_eq!(store.canned_reply(hours.id).await.expect("reads"), Some(first), "for the same channels");
     let change = ReplyChange { channels: Some(None), ..ReplyChange::default() };
     assert_eq!(store.change_canned_reply(hours.id, &change).await.expect("writes"), ChangeOutcome::Kept);
-    assert!(store.remove_canned_reply(address.id).await.expect("writes"));
-    assert!(!store.remove_canned_reply(address.id).await.expect("writes"));
+    assert!(store.remove_canned_reply(address.id, None).await.expect("writes"));
+    assert!(!store.remove_canned_reply(address.id, None).await.expect("writes"));
     assert_eq!(store.change_canned_reply(address.id, &change).await.expect("writes"), ChangeOutcome::Gone);
     assert_eq!(store.canned_reply(address.id).await.expect("reads"), None);
     assert_eq!(listed(store, &own).await, [later]);
+}
+
+async fn a_reply_is_changed_only_while_it_is_for_no_more_than_was_said<S: TestStore>(store: &S) {
+    let on = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    for (channels, within, is_right) in [
+        (on(&["shop"]), on(&["shop", "cafe"]), true),
+        (on(&["shop", "bar"]), on(&["shop", "cafe"]), false),
+        (on(&[]), on(&["shop"]), false),
+        (None, on(&["shop"]), false),
+        (None, None, true),
+    ] {
+        let said = format!("{channels:?} within {within:?}");
+        let kept = CannedReply { channels, ..reply(&Uuid::now_v7().simple().to_string(), None) };
+        assert_eq!(added(store, &kept).await, AddOutcome::Kept);
+        let text = Some("Never.".to_owned());
+        let change = ReplyChange { text, within: within.clone(), ..ReplyChange::default() };
+        let wanted = if is_right { ChangeOutcome::Kept } else { ChangeOutcome::Gone };
+        assert_eq!(store.change_canned_reply(kept.id, &change).await.expect("writes"), wanted, "{said}");
+        let now = store.canned_reply(kept.id).await.expect("reads").expect("there");
+        assert_eq!(now.text == "Never.", is_right, "{said}");
+        let is_removed = store.remove_canned_reply(kept.id, within.as_deref()).await.expect("writes");
+        assert_eq!(is_removed, is_right, "{said}");
+        assert_eq!(store.canned_reply(kept.id).await.expect("reads").is_none(), is_right, "{said}");
+    }
 }
 
 async fn what_one_agent_keeps_pushes_nothing_of_anothers_out_of_sight<S: TestStore>(store: &S) {
@@ -252,7 +277,7 @@ async fn what_one_agent_keeps_pushes_nothing_of_anothers_out_of_sight<S: TestSto
     let all = listed(store, &ReplyFilter { owner: Some(ana), channels: None }).await;
     assert_eq!((all.len(), all.last()), (REPLIES_MAX + 1, Some(&shared)));
     assert_eq!(listed(store, &ReplyFilter::default()).await, std::slice::from_ref(&shared));
-    store.remove_canned_reply(all[0].id).await.expect("writes");
+    store.remove_canned_reply(all[0].id, None).await.expect("writes");
     assert_eq!(added(store, &reply("one-more", Some(ana))).await, AddOutcome::Kept);
     let none_left = ReplyChange { channels: Some(Some(Vec::new())), ..ReplyChange::default() };
     store.change_canned_reply(shared.id, &none_left).await.expect("writes");

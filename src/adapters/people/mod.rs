@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     purge,
     rows::Columns,
-    sql::{Part, Statement, Store, cell, serialize_writes, texts},
+    sql::{Engine, Part, Statement, Store, cell, is_within, serialize_writes, texts},
 };
 use crate::{
     domain::time::Time,
@@ -78,7 +78,7 @@ impl<S: Store> People for S {
 
     async fn change_agent(&self, id: Uuid, change: &Change, now: Time) -> Result<Outcome, Error> {
         let Some(before) = self.agent(id).await? else { return Ok(Outcome::Gone) };
-        let mut parts = vec![serialize_writes(), Part::Must(overwriting(id, change, now))];
+        let mut parts = vec![serialize_writes(), Part::Must(overwriting(S::ENGINE, id, change, now))];
         if change.ends_sessions(&before) {
             let spared = change.spared.clone().unwrap_or_default();
             let sessions = Statement::new("delete from sessions where agent = $1 and hash <> $2");
@@ -89,7 +89,8 @@ impl<S: Store> People for S {
         if self.write_together(parts).await? {
             return Ok(Outcome::Changed);
         }
-        if self.agent(id).await?.is_none() {
+        let now = self.agent(id).await?;
+        if !now.is_some_and(|now| change.within.as_ref().is_none_or(|names| now.is_within(names))) {
             return Ok(Outcome::Gone);
         }
         let holder = match &change.email {
@@ -175,8 +176,14 @@ impl<S: Store> People for S {
         Ok(self.write(Statement::new("delete from sessions where hash = $1").with(hash)).await? > 0)
     }
 
-    async fn add_link(&self, link: &Link) -> Result<(), Error> {
-        self.write(insertion_of(link)).await.map(drop)
+    async fn add_link(&self, link: &Link, within: Option<&[String]>) -> Result<bool, Error> {
+        let mut add = insertion_of(link);
+        add.push(" from agents a where not a.disabled and a.id = ").bind(link.agent);
+        if let Some(channels) = within {
+            is_within(add.push(" and "), S::ENGINE, "a.channels", channels);
+        }
+        // One after another with what disables them or shows them more: that removes the links there are.
+        self.write_together(vec![serialize_writes(), Part::Must(add)]).await
     }
 
     async fn forget_void(&self, before: Time) -> Result<u64, Error> {
@@ -204,7 +211,8 @@ fn insertion(agent: &Agent, password: Option<&str>) -> Statement {
 }
 
 fn insertion_of(link: &Link) -> Statement {
-    Statement::new("insert into sign_in_links (hash, agent, created_at, expires_at) values ($1, $2, $3, $4)")
+    // A `select`, as above.
+    Statement::new("insert into sign_in_links (hash, agent, created_at, expires_at) select $1, $2, $3, $4")
         .with(link.hash.as_str())
         .with(link.agent)
         .with(link.created_at)
@@ -212,7 +220,7 @@ fn insertion_of(link: &Link) -> Statement {
 }
 
 /// Only what is given is written, so that two who change different things at once both get their way.
-fn overwriting(id: Uuid, change: &Change, now: Time) -> Statement {
+fn overwriting(engine: Engine, id: Uuid, change: &Change, now: Time) -> Statement {
     let mut statement = Statement::new("update agents set updated_at = ");
     statement.bind(now);
     statement.given(", name = ", change.name.as_deref());
@@ -232,6 +240,9 @@ fn overwriting(id: Uuid, change: &Change, now: Time) -> Statement {
         statement
             .push(" and not exists (select 1 from agents o where o.id <> agents.id and o.email_folded = ");
         statement.bind(folded(email)).push(")");
+    }
+    if let Some(channels) = &change.within {
+        is_within(statement.push(" and "), engine, "agents.channels", channels);
     }
     let takes_rights = change.role == Some(Role::Agent)
         || change.is_disabled == Some(true)

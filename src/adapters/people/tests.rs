@@ -24,6 +24,8 @@ on_both_stores!(
     of_many_who_use_a_link_at_once_one_comes_in,
     sessions_are_renewed_ended_and_forgotten,
     what_a_dashboard_keeps_comes_back_as_it_was,
+    an_agent_is_changed_only_while_they_see_no_more_than_was_said,
+    no_link_outlives_that_its_agent_sees_more,
 );
 
 fn person(name: &str, role: Role) -> Agent {
@@ -182,7 +184,7 @@ async fn another_password_ends_all_sessions_but_that_in_which_it_was_set<S: Test
     for (hash, agent) in [("a1", ana.id), ("a2", ana.id), ("b1", ben.id)] {
         signed_in(store, hash, agent).await;
     }
-    store.add_link(&link("l", ana.id)).await.expect("writes");
+    store.add_link(&link("l", ana.id), None).await.expect("writes");
     let change =
         Change { password: Some("other".to_owned()), spared: Some("a1".to_owned()), ..Change::default() };
     assert_eq!(changed(store, ana.id, change).await, Outcome::Changed);
@@ -198,16 +200,15 @@ async fn whoever_is_disabled_loses_sessions_and_links<S: TestStore>(store: &S) {
     added(store, "boss", Role::Admin).await;
     let ana = added(store, "ana", Role::Agent).await;
     signed_in(store, "a", ana.id).await;
-    store.add_link(&link("l", ana.id)).await.expect("writes");
+    store.add_link(&link("l", ana.id), None).await.expect("writes");
     let set = |is_disabled| Change { is_disabled: Some(is_disabled), ..Change::default() };
     assert_eq!(changed(store, ana.id, set(true)).await, Outcome::Changed);
     assert!(!store.begin_session(&session("b", ana.id), "hash").await.expect("writes"));
-    store.add_link(&link("m", ana.id)).await.expect("writes");
-    assert_eq!(use_link(store, "m", "s", NOW).await, None, "nor does a new one let them in");
+    assert!(!store.add_link(&link("m", ana.id), None).await.expect("writes"), "nor is a new one made");
     assert_eq!(changed(store, ana.id, set(false)).await, Outcome::Changed);
     assert_eq!(store.session("a").await.expect("reads"), None, "what is gone does not come back");
     assert_eq!(use_link(store, "l", "s", NOW).await, None);
-    assert_eq!(use_link(store, "m", "s", NOW).await, Some(ana.id), "that one was not used up");
+    assert_eq!(use_link(store, "m", "s", NOW).await, None);
 }
 
 async fn whoever_may_more_signs_in_anew<S: TestStore>(store: &S) {
@@ -228,7 +229,7 @@ async fn whoever_may_more_signs_in_anew<S: TestStore>(store: &S) {
         ("an agent again", being(Role::Agent), true),
     ];
     for (case, change, goes_on) in cases {
-        store.add_link(&link(&format!("link {case}"), ana.id)).await.expect("writes");
+        store.add_link(&link(&format!("link {case}"), ana.id), None).await.expect("writes");
         signed_in(store, case, ana.id).await;
         assert_eq!(changed(store, ana.id, change).await, Outcome::Changed, "{case}");
         assert_eq!(store.session(case).await.expect("reads").is_some(), goes_on, "{case}");
@@ -255,7 +256,7 @@ async fn a_session_begins_only_with_the_password_that_holds_now<S: TestStore>(st
 async fn a_link_is_good_once_and_for_a_time<S: TestStore>(store: &S) {
     let ana = person("ana", Role::Admin);
     assert!(store.add_agent(&ana, None, Some(&link("l", ana.id))).await.expect("writes"));
-    store.add_link(&link("m", ana.id)).await.expect("writes");
+    store.add_link(&link("m", ana.id), None).await.expect("writes");
     assert_eq!(use_link(store, "m", "s", NOW.plus_ms(1_000)).await, None, "too late");
     assert_eq!(use_link(store, "n", "s", NOW).await, None, "no such link");
     assert_eq!(use_link(store, "l", "s", NOW.plus_ms(999)).await, Some(ana.id));
@@ -274,7 +275,7 @@ async fn a_link_is_good_once_and_for_a_time<S: TestStore>(store: &S) {
 
 async fn of_many_who_use_a_link_at_once_one_comes_in<S: TestStore>(store: &S) {
     let ana = added(store, "ana", Role::Admin).await;
-    store.add_link(&link("l", ana.id)).await.expect("writes");
+    store.add_link(&link("l", ana.id), None).await.expect("writes");
     let names: Vec<String> = (0..8).map(|n| n.to_string()).collect();
     let all = join_all(names.iter().map(|name| use_link(store, "l", name, NOW))).await;
     assert_eq!(all.iter().flatten().count(), 1, "{all:?}");
@@ -285,7 +286,7 @@ async fn sessions_are_renewed_ended_and_forgotten<S: TestStore>(store: &S) {
     for hash in ["a", "b", "c"] {
         signed_in(store, hash, ana.id).await;
     }
-    store.add_link(&link("l", ana.id)).await.expect("writes");
+    store.add_link(&link("l", ana.id), None).await.expect("writes");
     store.renew_session("a", NOW.plus_ms(500), NOW.plus_ms(9_000)).await.expect("writes");
     store.renew_session("nobody's", NOW, NOW).await.expect("nothing to renew");
     let (renewed, _) = store.session("a").await.expect("reads").expect("there");
@@ -309,4 +310,57 @@ async fn what_a_dashboard_keeps_comes_back_as_it_was<S: TestStore>(store: &S) {
     assert_eq!(changed(store, ana.id, change).await, Outcome::Changed);
     assert_eq!(store.preferences(ana.id).await.expect("reads").as_deref(), Some(text));
     assert_eq!(store.preferences(Uuid::now_v7()).await.expect("reads"), None);
+}
+
+async fn an_agent_is_changed_only_while_they_see_no_more_than_was_said<S: TestStore>(store: &S) {
+    added(store, "boss", Role::Admin).await;
+    let on = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    let ben = Agent { channels: on(&["shop"]), ..person("ben", Role::Agent) };
+    assert!(store.add_agent(&ben, Some("hash"), None).await.expect("writes"));
+    for (n, (sees, within, is_right)) in [
+        (on(&["shop"]), on(&["shop", "cafe"]), true),
+        (on(&["shop"]), None, true),
+        (on(&["shop", "bar"]), on(&["shop", "cafe"]), false),
+        (on(&[]), on(&["shop"]), false),
+        (on(&["shop"]), on(&[]), false),
+        (None, on(&["shop"]), false),
+        (None, None, true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let seeing = Change { channels: Some(sees.clone()), ..Change::default() };
+        assert_eq!(changed(store, ben.id, seeing).await, Outcome::Changed);
+        let hash = format!("link {n}");
+        let is_made = store.add_link(&link(&hash, ben.id), within.as_deref()).await.expect("writes");
+        assert_eq!(is_made, is_right, "{sees:?} within {within:?}");
+        let begun = use_link(store, &hash, &format!("session {n}"), NOW).await;
+        assert_eq!(begun.is_some(), is_right, "{sees:?} within {within:?}");
+        let change =
+            Change { password: Some(format!("hash {n}")), within: within.clone(), ..Change::default() };
+        let wanted = if is_right { Outcome::Changed } else { Outcome::Gone };
+        assert_eq!(changed(store, ben.id, change).await, wanted, "{sees:?} within {within:?}");
+        let (_, password) = store.agent_of(&ben.email).await.expect("reads").expect("there");
+        assert_eq!(password == Some(format!("hash {n}")), is_right, "{sees:?} within {within:?}");
+    }
+}
+
+async fn no_link_outlives_that_its_agent_sees_more<S: TestStore>(store: &S) {
+    added(store, "boss", Role::Admin).await;
+    let shop = vec!["shop".to_owned()];
+    let ben = Agent { channels: Some(shop.clone()), ..person("ben", Role::Agent) };
+    assert!(store.add_agent(&ben, Some("hash"), None).await.expect("writes"));
+    let links: Vec<Link> = (0..12).map(|n| link(&n.to_string(), ben.id)).collect();
+    let (before, after) = links.split_at(6);
+    let making = async |links: &[Link]| {
+        for made in join_all(links.iter().map(|link| store.add_link(link, Some(&shop)))).await {
+            made.expect("writes");
+        }
+    };
+    let seeing = Change { channels: Some(None), ..Change::default() };
+    let ((), seeing, ()) = tokio::join!(making(before), changed(store, ben.id, seeing), making(after));
+    assert_eq!(seeing, Outcome::Changed);
+    for link in &links {
+        assert_eq!(use_link(store, &link.hash, &format!("by {}", link.hash), NOW).await, None);
+    }
 }

@@ -13,7 +13,7 @@ use super::{
     archive::cursor,
     failure,
     rows::{Columns, Json},
-    sql::{Engine, Part, Statement, Store, cell, names, only_row, serialize_writes, texts},
+    sql::{Engine, Part, Statement, Store, cell, is_within, only_row, serialize_writes, texts},
 };
 use crate::{
     domain::{
@@ -294,10 +294,7 @@ impl<S: Store> Tokens for S {
         let mut statement = Statement::new(TOKENS);
         statement.push(" where true");
         if let Some(channels) = within {
-            // Null is for all channels, and a list without any is for the admins of all to see to.
-            statement.push(" and t.channels <> '[]' and not exists (select 1 from ");
-            names(&mut statement, S::ENGINE, "t.channels");
-            statement.push(" where not (n.name").one_of(S::ENGINE, channels.to_vec()).push("))");
+            is_within(statement.push(" and "), S::ENGINE, "t.channels", channels);
         }
         if let Some((created_at, id)) = after {
             statement.push(" and (t.created_at < ").bind(created_at);

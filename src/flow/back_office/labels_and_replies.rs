@@ -83,6 +83,8 @@ pub struct ReplyChange {
     pub text: Option<String>,
     /// On which channels, or on all.
     pub channels: Option<Option<Vec<String>>>,
+    /// Only while it is for some of these channels and for no other. None: whatever it is for.
+    pub within: Option<Vec<String>>,
 }
 
 impl ReplyChange {
@@ -131,9 +133,10 @@ pub trait LabelsAndReplies: Send + Sync {
     /// A new one.
     async fn add_canned_reply(&self, reply: &CannedReply) -> Result<AddOutcome, Error>;
 
-    /// Changes the one of that id.
+    /// Changes the one of that id, if there is one within those channels.
     async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<ChangeOutcome, Error>;
 
-    /// Removes one. False if there is none.
-    async fn remove_canned_reply(&self, id: Uuid) -> Result<bool, Error>;
+    /// Removes one. False if there is none, or none that is for some of these channels and for no other; None: whatever it
+    /// is for.
+    async fn remove_canned_reply(&self, id: Uuid, within: Option<&[String]>) -> Result<bool, Error>;
 }

@@ -68,6 +68,12 @@ impl Agent {
     pub fn sees(&self, channel: &str) -> bool {
         self.channels.as_ref().is_none_or(|seen| seen.iter().any(|name| name == channel))
     }
+
+    /// Whether they see some of these channels, and no other.
+    pub fn is_within(&self, channels: &[String]) -> bool {
+        let is_one = |name| channels.contains(name);
+        self.channels.as_ref().is_some_and(|seen| !seen.is_empty() && seen.iter().all(is_one))
+    }
 }
 
 /// What is to be changed of an agent; what is None stays.
@@ -89,6 +95,8 @@ pub struct Change {
     pub spared: Option<String>,
     /// What their dashboard wants to find again: JSON, kept as it is.
     pub preferences: Option<String>,
+    /// Only while they see some of these channels and no other, as when whoever changes them looked. None: whatever they see.
+    pub within: Option<Vec<String>>,
 }
 
 impl Change {
@@ -110,7 +118,7 @@ impl Change {
 pub enum Outcome {
     /// It holds.
     Changed,
-    /// There is no such agent.
+    /// There is no such agent, or none who sees no more than was said.
     Gone,
     /// Nobody would be left who may do everything, on all channels.
     LastAdmin,
@@ -201,8 +209,8 @@ pub trait People: Send + Sync {
     /// Ends one. False if there is none.
     async fn end_session(&self, hash: &str) -> Result<bool, Error>;
 
-    /// A link for an agent.
-    async fn add_link(&self, link: &Link) -> Result<(), Error>;
+    /// A link for an agent. False if they are disabled, or see other channels than these; None: whatever they see.
+    async fn add_link(&self, link: &Link, within: Option<&[String]>) -> Result<bool, Error>;
 
     /// Forgets sessions and links that are void since before that moment. Returns how many.
     async fn forget_void(&self, before: Time) -> Result<u64, Error>;

@@ -82,6 +82,8 @@ pub struct Change {
     pub description: Option<Option<String>>,
     /// Active or paused. What waits at one that was disabled has a new day, and is due at once.
     pub state: Option<State>,
+    /// Only while it is for some of these channels and for no other. None: whatever it is for.
+    pub within: Option<Vec<String>>,
 }
 
 /// An endpoint, as the instance that serves it sees it.
@@ -135,17 +137,23 @@ pub trait Endpoints: Send + Sync {
     /// Adds one, which receives what happens from now on. False if there are as many as there may be.
     async fn add_endpoint(&self, endpoint: &Endpoint, sealed: Vec<u8>) -> Result<bool, Error>;
 
-    /// Changes one. False if there is none.
+    /// Changes one. False if there is none, or none within those channels; so below.
     async fn change_endpoint(&self, id: Uuid, change: &Change, now: Time) -> Result<bool, Error>;
 
     /// Gives one another secret; the one before signs too until then. False if there is none.
-    async fn change_secret(&self, id: Uuid, sealed: Vec<u8>, until: Time) -> Result<bool, Error>;
+    async fn change_secret(
+        &self,
+        id: Uuid,
+        sealed: Vec<u8>,
+        until: Time,
+        within: Option<&[String]>,
+    ) -> Result<bool, Error>;
 
     /// Its secrets that sign now, sealed.
     async fn secrets(&self, id: Uuid) -> Result<Vec<Vec<u8>>, Error>;
 
     /// Removes one, with all deliveries that it was owed. False if there is none.
-    async fn remove_endpoint(&self, id: Uuid) -> Result<bool, Error>;
+    async fn remove_endpoint(&self, id: Uuid, within: Option<&[String]>) -> Result<bool, Error>;
 
     /// Deliveries made and owed to an endpoint, the newest first: of all channels, or of these, with its tests.
     async fn deliveries(

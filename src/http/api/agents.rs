@@ -178,6 +178,7 @@ pub(crate) async fn change(
         spared: caller.session().filter(|_| caller.agent == Some(id.0)).map(str::to_owned),
         password: hashed(&doors, wanted.password).await?,
         preferences: None,
+        within: caller.channels.clone(),
     };
     match doors.people.change_agent(id.0, &change, (doors.now)()).await? {
         Outcome::Changed => {
@@ -223,15 +224,22 @@ pub(crate) async fn link(
 
 async fn linked(doors: &Doors, caller: &Caller, base: Base, agent: people::Agent) -> Answered {
     if agent.is_disabled {
-        let current = Some(shown(&Agent::from(agent)));
-        return Err(Problem::conflict("disabled", "a link would not let them in", current));
+        return Err(disabled(agent));
     }
     let (link, secret) = fresh_link(agent.id, (doors.now)()).map_err(|error| tokens::no_random(&error))?;
-    doors.people.add_link(&link).await?;
+    if !doors.people.add_link(&link, caller.channels.as_deref()).await? {
+        // They were disabled since, or see what the caller does not.
+        return Err(disabled(seen(doors, caller, agent.id).await?));
+    }
     doors.note(doors.deed(caller, Deed::LinkMade).to(agent.id)).await;
     let location = format!("/api/v1/agents/{}", agent.id);
     let link = Some(sign_in_link(&base.0, &secret));
     Ok(Answer::created(location, &NewAgent { kept: agent.into(), link }))
+}
+
+fn disabled(agent: people::Agent) -> Problem {
+    let current = Some(shown(&Agent::from(agent)));
+    Problem::conflict("disabled", "a link would not let them in", current)
 }
 
 /// Colleagues are known by name: those with whom a channel is shared. Who may change agents sees those who see no more than

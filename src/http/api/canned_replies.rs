@@ -143,6 +143,7 @@ pub(crate) async fn change(
             Some(other) => Some(channels(&doors, &caller, other).await?),
             None => None,
         },
+        within: within_which(&caller, &reply),
     };
     change.clone().apply(&mut reply);
     match doors.labels_and_replies.change_canned_reply(id.0, &change).await? {
@@ -162,7 +163,8 @@ pub(crate) async fn change(
     responses((status = 204)))]
 pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
     let reply = own(&doors, &caller, id.0).await?;
-    if !doors.labels_and_replies.remove_canned_reply(reply.id).await? {
+    let within = within_which(&caller, &reply);
+    if !doors.labels_and_replies.remove_canned_reply(reply.id, within.as_deref()).await? {
         return Err(Problem::not_found());
     }
     noted(&doors, &caller, "removed", &reply, reply.channels.as_deref()).await;
@@ -200,6 +202,11 @@ async fn own(doors: &Doors, caller: &Caller, id: Uuid) -> Result<canned_reply::C
     } else {
         Err(Problem::forbidden("this reply is also for channels that you do not see"))
     }
+}
+
+/// Of which channels a reply must still be when it is changed or removed: somebody may show it to more meanwhile.
+fn within_which(caller: &Caller, reply: &canned_reply::CannedReply) -> Option<Vec<String>> {
+    if reply.owner.is_some() { None } else { caller.channels.clone() }
 }
 
 fn only_an_admin(caller: &Caller) -> Result<(), Problem> {

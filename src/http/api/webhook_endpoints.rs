@@ -174,6 +174,7 @@ pub(crate) async fn change(
             None => None,
         },
         state: wanted.state.map(|word| word.0),
+        within: caller.channels.clone(),
     };
     if !doors.endpoints.change_endpoint(id.0, &change, (doors.now)()).await? {
         return Err(Problem::not_found());
@@ -187,7 +188,7 @@ pub(crate) async fn change(
     responses((status = 204)))]
 pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
     seen(&doors, &caller, id.0).await?;
-    if !doors.endpoints.remove_endpoint(id.0).await? {
+    if !doors.endpoints.remove_endpoint(id.0, caller.channels.as_deref()).await? {
         return Err(Problem::not_found());
     }
     noted(&doors, &caller, id.0, "removed", Deed::EndpointRemoved).await;
@@ -215,7 +216,7 @@ pub(crate) async fn rotate_secret(
 async fn rotated(doors: &Doors, caller: &Caller, id: Uuid, kept: Endpoint) -> Answered {
     let (secret, sealed) = fresh_secret(doors)?;
     let until = (doors.now)().plus_ms(BOTH_SIGN_MS);
-    if !doors.endpoints.change_secret(id, sealed, until).await? {
+    if !doors.endpoints.change_secret(id, sealed, until, caller.channels.as_deref()).await? {
         return Err(Problem::not_found());
     }
     noted(doors, caller, id, "secret_rotated", Deed::EndpointChanged).await;

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -294,4 +294,21 @@ async fn one_more_than_an_agent_may_keep_is_refused_and_others_keep_theirs() {
     assert_eq!(keep("ana", "A7".to_owned()).await.problem(), (409, "name_taken".to_owned()));
     assert_eq!(keep("ben", "zebra".to_owned()).await.status, 201);
     assert_eq!(listed(&world, "ben").await, ["zebra"]);
+}
+
+#[tokio::test]
+async fn a_reply_that_is_for_all_channels_meanwhile_is_not_changed_by_an_admin_of_some() {
+    let world = World::new();
+    world.has_channels(&["shop"]);
+    world.admit("keeper", Role::Admin, None, Some(&["shop"]));
+    let made = json!({ "shortcut": "hours", "text": "At nine.", "channels": ["shop"], "owner": null });
+    for (method, body) in [("PATCH", Some(json!({ "text": "Never." }))), ("DELETE", None)] {
+        let made = world.ask("POST", "/api/v1/canned-replies", Some(made.clone())).await.json();
+        let path = format!("/api/v1/canned-replies/{}", made["id"].as_str().unwrap());
+        world.drawer.is_widened.store(true, Ordering::SeqCst);
+        let refused = world.ask_as("keeper", method, &path, body).await;
+        assert_eq!(refused.problem(), (404, "not_found".to_owned()), "{method}");
+        assert_eq!(world.get(&path).await.json()["text"], "At nine.");
+        assert_eq!(world.ask("DELETE", &path, None).await.status, 204);
+    }
 }

@@ -117,6 +117,7 @@ struct World {
     onlookers: Arc<Onlookers>,
     album: Arc<Album>,
     postbox: Arc<Postbox>,
+    drawer: Arc<Drawer>,
 }
 
 impl World {
@@ -160,7 +161,7 @@ impl World {
             ledger: house.clone(),
             labels_and_replies: drawer.clone(),
             idempotency_keys: drawer.clone(),
-            audit: drawer,
+            audit: drawer.clone(),
             endpoints: postbox.clone(),
             notifier,
             intake: clerk.clone(),
@@ -196,7 +197,7 @@ impl World {
             main: Handle::current(),
             stopping,
         });
-        Self { doors, shelf, house, clerk, crew, nudge, onlookers, album, postbox }
+        Self { doors, shelf, house, clerk, crew, nudge, onlookers, album, postbox, drawer }
     }
 
     /// The response as it comes, its body not yet read.

@@ -413,3 +413,28 @@ async fn nothing_is_made_that_its_maker_would_not_see() {
     }
     assert_eq!(world.ask_as("none", "POST", "/api/v1/tokens", Some(token)).await.status, 403);
 }
+
+#[tokio::test]
+async fn an_agent_who_was_given_all_channels_meanwhile_is_not_changed_by_an_admin_of_some() {
+    let world = World::new();
+    know(&world, &["shop"]);
+    world.admit("keeper", registry::Role::Admin, None, Some(&["shop"]));
+    for (method, rest, body) in [
+        ("POST", "/link", None),
+        ("PATCH", "", Some(json!({ "role": "admin", "password": "of my choice" }))),
+        ("PATCH", "", Some(json!({ "disabled": true }))),
+    ] {
+        let made = json!({ "name": "Ben", "email": format!("{}@example.com", Uuid::now_v7()), "role": "agent",
+            "channels": ["shop"], "password": "of the owner" });
+        let ben = world.ask("POST", "/api/v1/agents", Some(made)).await.json();
+        let path = format!("/api/v1/agents/{}", ben["id"].as_str().expect("an id"));
+        let hashes = world.crew.hashes();
+        world.crew.is_widened.store(true, Ordering::SeqCst);
+        let refused = world.ask_as("keeper", method, &format!("{path}{rest}"), body).await;
+        assert_eq!(refused.problem(), (404, "not_found".to_owned()), "{method} {rest}");
+        let mut wanted = ben;
+        wanted["channels"] = Value::Null;
+        assert_eq!(world.get(&path).await.json(), wanted, "{method} {rest}");
+        assert_eq!(world.crew.hashes(), hashes, "no link, no session");
+    }
+}

@@ -1,5 +1,7 @@
 //! Webhook endpoints, as an admin keeps them.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -265,4 +267,25 @@ async fn an_admin_of_some_channels_has_some_endpoints_and_none_inside_the_networ
     }
     assert_eq!(add("some", outside).await.problem(), (409, "too_many".to_owned()));
     assert_eq!(add(ADMIN, outside).await.status, 201, "there is room for others");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_for_all_channels_meanwhile_is_not_changed_by_an_admin_of_some() {
+    let world = World::new();
+    world.has_channels(&["shop"]);
+    world.admit("keeper", Role::Admin, None, Some(&["shop"]));
+    for (method, rest, body) in [
+        ("PATCH", "", Some(json!({ "url": "https://attacker.example/" }))),
+        ("POST", "/rotate-secret", None),
+        ("DELETE", "", None),
+    ] {
+        let made = add(&world, json!({ "url": "https://example.com/", "channels": ["shop"] })).await;
+        let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
+        world.postbox.is_widened.store(true, Ordering::SeqCst);
+        let refused = world.ask_as("keeper", method, &format!("{path}{rest}"), body).await;
+        assert_eq!(refused.problem(), (404, "not_found".to_owned()), "{method} {rest}");
+        let now = world.get(&path).await.json();
+        assert_eq!((&now["url"], &now["channels"]), (&json!("https://example.com/"), &Value::Null));
+        assert!(world.postbox.endpoints.lock().unwrap().iter().all(|(_, secrets)| secrets.len() == 1));
+    }
 }

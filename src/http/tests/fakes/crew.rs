@@ -23,6 +23,8 @@ pub(in super::super) struct Crew {
     pub(in super::super) is_away: AtomicBool,
     /// How often it was.
     pub(in super::super) listed: AtomicUsize,
+    /// The next agent who is looked at is on all channels just after that.
+    pub(in super::super) is_widened: AtomicBool,
 }
 
 #[derive(Default)]
@@ -119,7 +121,12 @@ impl People for Crew {
     }
 
     async fn agent(&self, id: Uuid) -> Result<Option<Agent>, Error> {
-        Ok(self.kept().member(id).map(|member| member.agent.clone()))
+        let mut kept = self.kept();
+        let found = kept.member(id).map(|member| member.agent.clone());
+        if self.is_widened.swap(false, Ordering::SeqCst) {
+            kept.members.iter_mut().filter(|it| it.agent.id == id).for_each(|it| it.agent.channels = None);
+        }
+        Ok(found)
     }
 
     async fn agent_of(&self, email: &str) -> Result<Option<(Agent, Option<String>)>, Error> {
@@ -156,6 +163,9 @@ impl People for Crew {
     async fn change_agent(&self, id: Uuid, change: &Change, now: Time) -> Result<Outcome, Error> {
         let mut kept = self.kept();
         let Some(mut member) = kept.member(id).cloned() else { return Ok(Outcome::Gone) };
+        if change.within.as_ref().is_some_and(|names| !member.agent.is_within(names)) {
+            return Ok(Outcome::Gone);
+        }
         let others = || kept.members.iter().filter(|member| member.agent.id != id);
         if let Some(email) = &change.email
             && others().any(|other| folded(&other.agent.email) == folded(email))
@@ -248,9 +258,15 @@ impl People for Crew {
         Ok(kept.sessions.len() < before)
     }
 
-    async fn add_link(&self, link: &Link) -> Result<(), Error> {
-        self.kept().links.push((link.clone(), false));
-        Ok(())
+    async fn add_link(&self, link: &Link, within: Option<&[String]>) -> Result<bool, Error> {
+        let mut kept = self.kept();
+        let is_right = kept.member(link.agent).is_some_and(|member| {
+            !member.agent.is_disabled && within.is_none_or(|names| member.agent.is_within(names))
+        });
+        if is_right {
+            kept.links.push((link.clone(), false));
+        }
+        Ok(is_right)
     }
 
     async fn forget_void(&self, _: Time) -> Result<u64, Error> {

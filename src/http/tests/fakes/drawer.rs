@@ -1,8 +1,15 @@
-use std::{collections::HashMap, sync::Mutex};
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use async_trait::async_trait;
 use uuid::Uuid;
 
+use super::postbox::is_within;
 use crate::{
     domain::{
         canned_reply::CannedReply,
@@ -34,6 +41,8 @@ pub(in super::super) struct Drawer {
     pub(in super::super) replies: Mutex<Vec<CannedReply>>,
     kept: Mutex<HashMap<String, Kept>>,
     pub(in super::super) deeds: Mutex<Vec<Audited>>,
+    /// The next canned reply that is looked at is for all channels just after that.
+    pub(in super::super) is_widened: AtomicBool,
 }
 
 /// Keeps it in place of the one before, unless another is called so.
@@ -112,7 +121,12 @@ impl LabelsAndReplies for Drawer {
     }
 
     async fn canned_reply(&self, id: Uuid) -> Result<Option<CannedReply>, Error> {
-        Ok(self.replies.lock().unwrap().iter().find(|reply| reply.id == id).cloned())
+        let mut all = self.replies.lock().unwrap();
+        let found = all.iter().find(|reply| reply.id == id).cloned();
+        if self.is_widened.swap(false, Ordering::SeqCst) {
+            all.iter_mut().filter(|reply| reply.id == id).for_each(|reply| reply.channels = None);
+        }
+        Ok(found)
     }
 
     async fn canned_reply_called(
@@ -138,7 +152,8 @@ impl LabelsAndReplies for Drawer {
 
     async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<ChangeOutcome, Error> {
         let mut all = self.replies.lock().unwrap();
-        let Some(mut reply) = all.iter().find(|reply| reply.id == id).cloned() else {
+        let is_it = |it: &&CannedReply| it.id == id && is_within(&it.channels, change.within.as_deref());
+        let Some(mut reply) = all.iter().find(is_it).cloned() else {
             return Ok(ChangeOutcome::Gone);
         };
         change.clone().apply(&mut reply);
@@ -146,10 +161,10 @@ impl LabelsAndReplies for Drawer {
         Ok(put(&mut all, &reply, is_same, replies_clash))
     }
 
-    async fn remove_canned_reply(&self, id: Uuid) -> Result<bool, Error> {
+    async fn remove_canned_reply(&self, id: Uuid, within: Option<&[String]>) -> Result<bool, Error> {
         let mut all = self.replies.lock().unwrap();
         let before = all.len();
-        all.retain(|reply| reply.id != id);
+        all.retain(|reply| reply.id != id || !is_within(&reply.channels, within));
         Ok(all.len() < before)
     }
 }

@@ -1,4 +1,7 @@
-use std::sync::Mutex;
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -26,6 +29,8 @@ pub(in super::super) struct Postbox {
     pub(in super::super) endpoints: Mutex<Vec<(Endpoint, Vec<Vec<u8>>)>>,
     pub(in super::super) deliveries: Mutex<Vec<Delivery>>,
     pub(in super::super) posted: Mutex<Vec<Parcel>>,
+    /// The next endpoint that is looked at is for all channels just after that.
+    pub(in super::super) is_widened: AtomicBool,
 }
 
 impl Postbox {
@@ -36,6 +41,14 @@ impl Postbox {
     }
 }
 
+/// Whether what is for these channels is for some of those, and for no other.
+pub(super) fn is_within(channels: &Option<Vec<String>>, within: Option<&[String]>) -> bool {
+    within.is_none_or(|within| {
+        let is_one = |name| within.contains(name);
+        channels.as_ref().is_some_and(|some| !some.is_empty() && some.iter().all(is_one))
+    })
+}
+
 #[async_trait]
 impl Endpoints for Postbox {
     async fn endpoints(&self) -> Result<Vec<Summary>, Error> {
@@ -43,8 +56,12 @@ impl Endpoints for Postbox {
     }
 
     async fn endpoint(&self, id: Uuid) -> Result<Option<Summary>, Error> {
-        let all = self.endpoints.lock().unwrap();
-        Ok(all.iter().find(|(it, _)| it.id == id).map(|(it, _)| self.standing(it)))
+        let mut all = self.endpoints.lock().unwrap();
+        let found = all.iter().find(|(it, _)| it.id == id).map(|(it, _)| self.standing(it));
+        if self.is_widened.swap(false, Ordering::SeqCst) {
+            all.iter_mut().filter(|(it, _)| it.id == id).for_each(|(it, _)| it.channels = None);
+        }
+        Ok(found)
     }
 
     async fn add_endpoint(&self, endpoint: &Endpoint, sealed: Vec<u8>) -> Result<bool, Error> {
@@ -54,7 +71,8 @@ impl Endpoints for Postbox {
 
     async fn change_endpoint(&self, id: Uuid, change: &Change, now: Time) -> Result<bool, Error> {
         let mut all = self.endpoints.lock().unwrap();
-        let Some((it, _)) = all.iter_mut().find(|(it, _)| it.id == id) else { return Ok(false) };
+        let is_it = |it: &Endpoint| it.id == id && is_within(&it.channels, change.within.as_deref());
+        let Some((it, _)) = all.iter_mut().find(|(it, _)| is_it(it)) else { return Ok(false) };
         it.updated_at = now;
         it.url = change.url.clone().unwrap_or(it.url.clone());
         it.events = change.events.clone().unwrap_or(it.events.clone());
@@ -67,9 +85,15 @@ impl Endpoints for Postbox {
         Ok(true)
     }
 
-    async fn change_secret(&self, id: Uuid, sealed: Vec<u8>, _: Time) -> Result<bool, Error> {
+    async fn change_secret(
+        &self,
+        id: Uuid,
+        sealed: Vec<u8>,
+        _: Time,
+        within: Option<&[String]>,
+    ) -> Result<bool, Error> {
         let mut all = self.endpoints.lock().unwrap();
-        let found = all.iter_mut().find(|(it, _)| it.id == id);
+        let found = all.iter_mut().find(|(it, _)| it.id == id && is_within(&it.channels, within));
         Ok(found.map(|(_, secrets)| secrets.insert(0, sealed)).is_some())
     }
 
@@ -78,10 +102,10 @@ impl Endpoints for Postbox {
         Ok(all.iter().find(|(it, _)| it.id == id).map(|(_, secrets)| secrets.clone()).unwrap_or_default())
     }
 
-    async fn remove_endpoint(&self, id: Uuid) -> Result<bool, Error> {
+    async fn remove_endpoint(&self, id: Uuid, within: Option<&[String]>) -> Result<bool, Error> {
         let mut all = self.endpoints.lock().unwrap();
         let before = all.len();
-        all.retain(|(it, _)| it.id != id);
+        all.retain(|(it, _)| it.id != id || !is_within(&it.channels, within));
         Ok(all.len() < before)
     }
 
