@@ -19,6 +19,9 @@ use super::{
 /// The provider keeps a message for 24 hours while the phone is away, and its webhooks as long again while we are.
 pub const ECHO_AWAITED_MS: i64 = 2 * 86_400_000;
 
+/// Longest piece of another message that is shown as quoted, in characters.
+pub const QUOTE_MAX: usize = 300;
+
 words! {
     /// Whose words they are.
     Author {
@@ -382,6 +385,11 @@ impl Message {
             Some(media) if self.delivery.is_some() && !media.caption.trim().is_empty() => &media.caption,
             _ => &self.text,
         }
+    }
+
+    /// What is shown of it where another message answers it.
+    pub fn as_quoted(&self) -> String {
+        self.text.chars().take(QUOTE_MAX).collect()
     }
 
     /// Whether it waits for a turn and may start one.

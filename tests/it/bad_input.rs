@@ -1,8 +1,9 @@
 //! Whatever is thrown at the doors, they answer as the contract says, and go on.
 
+use baton::flow::generator::Line;
 use serde_json::{Value, json};
 
-use crate::world::{CHANNEL, WEBHOOK_TOKEN, World, answered, on_both_stores};
+use crate::world::{CHANNEL, Step, WEBHOOK_TOKEN, World, answered, green_api, on_both_stores};
 
 on_both_stores!(
     a_webhook_without_the_right_token_is_turned_away,
@@ -12,6 +13,7 @@ on_both_stores!(
     the_api_is_closed_to_strangers,
     a_request_that_makes_no_sense_says_what_is_wrong_with_it,
     what_does_not_exist_is_not_found,
+    what_somebody_says_was_said_is_shown_and_read_as_it_was,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -162,4 +164,29 @@ async fn what_does_not_exist_is_not_found(world: &World) {
     }
     let reply = world.ask("DELETE", "/api/v1/conversations", None).await;
     assert_eq!((reply.status, &reply.body["code"]), (405, &json!("method_not_allowed")));
+}
+
+async fn what_somebody_says_was_said_is_shown_and_read_as_it_was(world: &World) {
+    // What was said first is no longer read when the second quote comes.
+    world.rules(|policy| policy.ai_history = 2);
+    let mei = world.chat(MEI);
+    world.assistant.add(Step::says("It costs 100.").to("How much"));
+    mei.writes("M1", "How much is it?").await;
+    world.after(3_000).await;
+    let ours = mei.message("It costs 100.").await["provider_message_id"].clone();
+    for (n, words) in ["As you said", "As you said again"].into_iter().enumerate() {
+        let mut body = green_api::incoming(MEI, &format!("Q{n}"), world.now().0 / 1_000, words);
+        let quoted = json!({ "stanzaId": ours, "participant": MEI, "typeMessage": "textMessage",
+            "textMessage": "It is free." });
+        body["messageData"] = json!({ "typeMessage": "quotedMessage", "quotedMessage": quoted,
+            "extendedTextMessageData": { "text": words, "stanzaId": ours } });
+        world.assistant.add(Step::says("Yes."));
+        assert_eq!(world.webhook(&body).await, "accepted");
+        world.after(3_000).await;
+        let read = world.assistant.requests().pop().expect("it was asked");
+        let wanted = format!("{words} (in reply to: \"It costs 100.\")");
+        assert_eq!(read.lines.last(), Some(&Line::Contact(wanted)), "{:?}", read.lines);
+        let shown = mei.message(words).await["quoted"].clone();
+        assert_eq!((&shown["author"], &shown["text"]), (&json!("assistant"), &json!("It costs 100.")));
+    }
 }

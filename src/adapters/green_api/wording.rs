@@ -1,15 +1,12 @@
 //! Small rules about texts: how long one may be, when it says nothing, when it is not the contact's at all.
 
-pub(super) use crate::domain::message::is_blank;
+pub(super) use crate::domain::message::{QUOTE_MAX, is_blank};
 
 /// Longest text taken, in characters: what WhatsApp itself lets a person write.
 pub(super) const TEXT_MAX: usize = 65_536;
 
 /// Longest name of a contact or file.
 pub(super) const NAME_MAX: usize = 256;
-
-/// Longest piece of another message that is shown as quoted.
-pub(super) const QUOTE_MAX: usize = 300;
 
 /// The text up to that many characters.
 pub(super) fn cut(text: &str, max: usize) -> &str {

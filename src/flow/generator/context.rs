@@ -2,14 +2,16 @@
 
 mod done;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
+
+use uuid::Uuid;
 
 use super::{About, Line, Offer, Request};
 use crate::{
     domain::{
         chat::ChatKind,
         hours,
-        message::{Author, Kind, Message, Sender},
+        message::{Author, Kind, Message, QUOTE_MAX, Sender},
         policy::Policy,
         time::Time,
         tool::Tool,
@@ -28,9 +30,6 @@ const BURST_CHARS: usize = 100_000;
 /// Characters of one message that go to the model at most.
 const MESSAGE_CHARS: usize = 20_000;
 
-/// Of what a message answers.
-const QUOTE_CHARS: usize = 300;
-
 /// Of the name of somebody in a group.
 const NAME_CHARS: usize = 60;
 
@@ -48,7 +47,8 @@ pub(in crate::flow) async fn request(
     begun: &mut Begun,
     tool_rounds: usize,
 ) -> Result<Request, Error> {
-    let history = said_before(archive, channel, begun).await?;
+    let mut history = said_before(archive, channel, begun).await?;
+    quote_as_said(archive, &mut history, &mut begun.burst).await?;
     let is_group = begun.chat.kind() == ChatKind::Group;
     let of_this_turn = |message: &Message| begun.burst.iter().any(|other| other.id == message.id);
     let (mut said, mut lines): (Vec<&Message>, Vec<Line>) = history
@@ -131,6 +131,37 @@ async fn said_before(
     Ok(history)
 }
 
+/// What a message answers is quoted as it was said here: the words that come with a quote may be made up. Where it is not
+/// known, they are all there is, in the line of whoever wrote them.
+async fn quote_as_said(
+    archive: &dyn Archive,
+    history: &mut [Message],
+    burst: &mut [Message],
+) -> Result<(), Error> {
+    let mut known: HashMap<String, String> = HashMap::new();
+    let mut quoting = Vec::new();
+    for message in history.iter().chain(&*burst) {
+        known.extend(message.provider_message_id.clone().map(|id| (id, message.as_quoted())));
+        if let Some(quoted) = message.quoted.as_ref().filter(|_| message.author == Author::Contact) {
+            quoting.push((message.id, quoted.provider_message_id.clone()));
+        }
+    }
+    quoting.retain(|(_, id)| !known.contains_key(id));
+    if !quoting.is_empty() {
+        let ids: Vec<Uuid> = quoting.into_iter().map(|(message, _)| message).collect();
+        let beside = archive.beside(&ids).await?;
+        for (_, message) in beside {
+            known.extend(message.provider_message_id.clone().map(|id| (id, message.as_quoted())));
+        }
+    }
+    for quoted in history.iter_mut().chain(burst).filter_map(|message| message.quoted.as_mut()) {
+        if let Some(text) = known.get(&quoted.provider_message_id) {
+            quoted.text.clone_from(text);
+        }
+    }
+    Ok(())
+}
+
 /// Follow-ups and drafts are words alone, and so is everything where no round of tools is allowed.
 fn offer(tools: &Arc<[Tool]>, purpose: Purpose, rounds: usize) -> Offer {
     match purpose {
@@ -202,7 +233,7 @@ fn line_of(message: &Message, chars: usize, is_group: bool) -> Option<Line> {
 fn of_contact(message: &Message, text: String, is_group: bool) -> String {
     let text = match &message.quoted {
         Some(quoted) if !quoted.text.trim().is_empty() => {
-            format!("{text} (in reply to: \"{}\")", quoted.text.chars().take(QUOTE_CHARS).collect::<String>())
+            format!("{text} (in reply to: \"{}\")", quoted.text.chars().take(QUOTE_MAX).collect::<String>())
         }
         _ => text,
     };

@@ -76,7 +76,7 @@ async fn messages_are_paged_and_quotes_among_them_are_named() {
     let id = world.shelf.put(fakes::overview(fakes::conversation("default", "6580000001@c.us")));
     let first = fakes::message(1, "one");
     let mut third = fakes::message(3, "three");
-    third.quoted = Some(Quoted { provider_message_id: "P1".to_owned(), text: "one".to_owned() });
+    third.quoted = Some(Quoted { provider_message_id: "P1".to_owned(), text: "forged".to_owned() });
     for message in [first.clone(), fakes::message(2, "two"), third] {
         let chat = crate::domain::chat::ChatId::parse("6580000001@c.us").expect("a chat");
         let placed = Placed { conversation: id, channel: "default".to_owned(), chat, message };

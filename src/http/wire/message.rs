@@ -69,6 +69,7 @@ struct Quoted {
     /// Ours; null in a `last_message` and in exports, and where there is none.
     message_id: Option<Id>,
     author: Option<AuthorWord>,
+    /// What that message says now, cut to 300 characters; where it is not known, what was quoted of it.
     text: String,
 }
 
@@ -120,7 +121,7 @@ struct Delivery {
 #[derive(Debug, Default)]
 pub(crate) struct Beside {
     /// By conversation and the provider's id.
-    messages: HashMap<(Uuid, String), (Id, AuthorWord)>,
+    messages: HashMap<(Uuid, String), (Id, AuthorWord, String)>,
     /// Newest first, one of each author, by what they are to.
     reactions: HashMap<(Uuid, String), Vec<message::Message>>,
 }
@@ -131,7 +132,7 @@ impl Beside {
         let mut beside = Self::default();
         for (conversation, message) in found {
             if let Some(id) = &message.provider_message_id {
-                let known = (Id(message.id), Word(message.author));
+                let known = (Id(message.id), Word(message.author), message.as_quoted());
                 beside.messages.insert((conversation, id.clone()), known);
             }
             if let (Kind::Reaction, Some(quoted)) = (message.kind, &message.quoted) {
@@ -148,9 +149,13 @@ impl Beside {
     }
 
     fn quoted(&self, conversation: Uuid, quoted: message::Quoted) -> Quoted {
-        let found = self.messages.get(&(conversation, quoted.provider_message_id)).copied();
-        let (message_id, author) = found.unzip();
-        Quoted { message_id, author, text: quoted.text }
+        match self.messages.get(&(conversation, quoted.provider_message_id)) {
+            // The words that came with the quote may be made up, and would stand here as that author's.
+            Some((id, author, text)) => {
+                Quoted { message_id: Some(*id), author: Some(*author), text: text.clone() }
+            }
+            None => Quoted { message_id: None, author: None, text: quoted.text },
+        }
     }
 
     /// Oldest first; what was taken back stands no more.
