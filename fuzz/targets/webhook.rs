@@ -190,6 +190,7 @@ fn check_amendment(amendment: &Amendment) {
     check_id(&amendment.of, NAME_MAX);
     bounded(&amendment.text, TEXT_MAX);
     check_time(amendment.at);
+    amendment.by.iter().for_each(check_chat);
 }
 
 fn check_status(status: &Status) {

@@ -114,6 +114,8 @@ pub struct Amendment {
     pub text: String,
     /// When, by the provider's clock.
     pub at: Option<Time>,
+    /// Who changes it, in a group.
+    pub by: Option<ChatId>,
 }
 
 impl Amendment {
@@ -121,7 +123,11 @@ impl Amendment {
     pub fn report(&self, is_deletion: bool) -> Report {
         match is_deletion {
             true => Report::Deletion,
-            false => Report::Edit { text: self.text.clone(), provider_at: self.at.map(|at| at.0) },
+            false => Report::Edit {
+                text: self.text.clone(),
+                provider_at: self.at.map(|at| at.0),
+                by: self.by.as_ref().map(ToString::to_string),
+            },
         }
     }
 }

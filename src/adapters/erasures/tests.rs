@@ -201,7 +201,7 @@ async fn closed<S: TestStore>(store: &S, messages: i64) -> Conversation {
         }])
         .await;
     store.keep_events(vec![event(Some(&mei), Some(1), EventType::MessageReceived, NOW)]).await;
-    let report = Report::Edit { text: "Hi".to_owned(), provider_at: None };
+    let report = Report::Edit { text: "Hi".to_owned(), provider_at: None, by: None };
     let parked = Parked { id: Uuid::now_v7(), provider_message_id: "M1".to_owned(), report, at: NOW };
     store.keep(vec![ParkedRow::of(mei.id, parked)]).await;
     let remembered = Remembered {

@@ -217,7 +217,9 @@ impl Webhook<'_> {
         }
         let text = if data == "editedMessageData" { words(self.message) } else { "" };
         let text = if wording::is_blank(text) { "" } else { text };
-        Ok(Amendment { chat, of: of.to_owned(), text: text.to_owned(), at: self.at() })
+        let sender = ChatId::parse(self.sender.text("sender"));
+        let by = sender.filter(|by| chat.kind() == ChatKind::Group && by.kind() == ChatKind::Person);
+        Ok(Amendment { chat, of: of.to_owned(), text: text.to_owned(), at: self.at(), by })
     }
 
     fn status(&self) -> Result<Incoming, Unreadable> {

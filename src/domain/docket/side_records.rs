@@ -73,6 +73,9 @@ pub enum Report {
         /// When, by the provider's clock, in milliseconds, if it says so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider_at: Option<i64>,
+        /// By whom, in a group.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// The contact deleted a message that we have not seen yet.
     Deletion,

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     domain::{
+        chat::ChatId,
         conversation::{AttentionReason, Conversation},
         docket::{Docket, Entry, Parked, Report},
         event::{EventType, actor},
@@ -102,7 +103,8 @@ pub(in crate::flow) fn change(docket: &mut Docket, id: Uuid, report: &Report, by
     // A copy: what changes nothing is not written.
     let mut message = docket.message(id)?.clone();
     let kind = match report {
-        Report::Edit { text, provider_at } if message.revise(text, provider_at.map_or(now, Time)) => {
+        Report::Edit { by: Some(by), .. } if is_by_another(&message, by) => return None,
+        Report::Edit { text, provider_at, .. } if message.revise(text, provider_at.map_or(now, Time)) => {
             EventType::MessageEdited
         }
         Report::Deletion if message.deleted_at.is_none() => {
@@ -118,6 +120,14 @@ pub(in crate::flow) fn change(docket: &mut Docket, id: Uuid, report: &Report, by
     *docket.edit(id)? = message;
     docket.record(Entry::of(kind).by(by).message(id));
     Some(kind)
+}
+
+/// Whether somebody else in the group has other words for what a contact wrote: those are not the writer's. Anyone is known by
+/// two ids; and an admin of the group may delete what others wrote, but not edit it.
+fn is_by_another(message: &Message, by: &str) -> bool {
+    let writer = message.sender.as_ref().filter(|_| message.author == Author::Contact);
+    let ids = ChatId::parse(by).zip(writer.and_then(|writer| ChatId::parse(&writer.id)));
+    ids.is_some_and(|(by, writer)| by != writer && !by.may_be_same_person_as(&writer))
 }
 
 /// What has changed; None: nothing.

@@ -215,7 +215,7 @@ impl World {
         let chat = self.play.conversation.chat.clone();
         let newest = if is_deletion { mode_switch::ANSWER_NOW_MESSAGES } else { 0 };
         let need = Need { keys: vec![of.clone()], newest, ..Need::default() };
-        let amendment = Amendment { chat, of, text, at: None };
+        let amendment = Amendment { chat, of, text, at: None, by: None };
         self.step(&need, |docket, policy| inbox::amend(docket, policy, &amendment, is_deletion));
     }
 

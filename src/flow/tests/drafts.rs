@@ -140,7 +140,8 @@ fn a_draft_retires_with_whatever_is_said_after_it() {
 fn amends(play: &mut Play, is_deletion: bool) {
     let of = play.messages[0].provider_message_id.clone().unwrap();
     let chat = play.conversation.chat.clone();
-    let amendment = crate::flow::provider::Amendment { chat, of, text: "Are you closed?".into(), at: None };
+    let amendment =
+        crate::flow::provider::Amendment { chat, of, text: "Are you closed?".into(), at: None, by: None };
     play.step(|docket, policy| inbox::amend(docket, policy, &amendment, is_deletion));
 }
 

@@ -2,26 +2,59 @@
 
 use crate::{
     domain::{
+        chat::ChatId,
         conversation::{AttentionReason, Status},
         event::EventType,
-        message::{Outcome, OutcomeReason},
+        message::{Outcome, OutcomeReason, Sender},
         mode::{Mode, Reason},
-        policy::BurstPolicy,
+        policy::{BurstPolicy, Groups},
     },
     flow::{
         conversations,
         inbox::{self, Claim},
         ledger::Need,
         play::Play,
-        provider::Amendment,
+        provider::{Amendment, Arrival},
         reconcile::{self, Copy, Matched},
         reply::TurnEnd,
     },
 };
 
+/// In a group, one of the two has other words for a message.
+fn has_other_words(play: &mut Play, of: &str, text: &str, by: &str) {
+    let chat = play.conversation.chat.clone();
+    let by = ChatId::parse(by);
+    let amendment = Amendment { chat, of: of.into(), text: text.into(), at: Some(play.now), by };
+    let need = Need { keys: vec![of.to_owned()], ..Need::default() };
+    play.step_with(&need, |docket, policy| inbox::amend(docket, policy, &amendment, false));
+}
+
+#[test]
+fn in_a_group_only_the_writer_edits_what_they_wrote() {
+    let (ana, ana_hidden, ben) = ("6580000001@c.us", "100000000000001@lid", "6580000002@c.us");
+    for (by, is_edited) in [(ana, true), (ana_hidden, true), (ben, false)] {
+        for comes_first in [false, true] {
+            let mut play = Play::by(|policy| policy.groups = Groups::Answer);
+            play.conversation.chat = ChatId::parse("120363000000000001@g.us").expect("a group");
+            if comes_first {
+                has_other_words(&mut play, "IN1", "100 cakes", by);
+            }
+            let sender = Some(Sender { id: ana.to_owned(), name: "Ana".to_owned() });
+            let arrival = Arrival { sender, ..play.arrival("IN1", "1 cake") };
+            play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+            if !comes_first {
+                has_other_words(&mut play, "IN1", "100 cakes", by);
+            }
+            let text = if is_edited { "100 cakes" } else { "1 cake" };
+            assert_eq!(play.messages[0].text, text, "by {by}, first: {comes_first}");
+            assert_eq!(play.messages[0].edited_at.is_some(), is_edited, "by {by}, first: {comes_first}");
+        }
+    }
+}
+
 fn edits(play: &mut Play, of: &str, text: &str) -> Option<inbox::AmendedElsewhere> {
     let chat = play.conversation.chat.clone();
-    let amendment = Amendment { chat, of: of.into(), text: text.into(), at: Some(play.now) };
+    let amendment = Amendment { chat, of: of.into(), text: text.into(), at: Some(play.now), by: None };
     let need = Need { keys: vec![of.to_owned()], ..Need::default() };
     play.step_with(&need, |docket, policy| inbox::amend(docket, policy, &amendment, false))
 }
@@ -31,7 +64,7 @@ fn an_edit_and_a_deletion_that_come_before_their_originals_are_kept_for_them() {
     let mut play = Play::new();
     for (of, text, is_deletion) in [("IN1", "In Orchard", false), ("IN2", "", true)] {
         let chat = play.conversation.chat.clone();
-        let amendment = Amendment { chat, of: of.into(), text: text.into(), at: None };
+        let amendment = Amendment { chat, of: of.into(), text: text.into(), at: None, by: None };
         play.step(|docket, policy| inbox::amend(docket, policy, &amendment, is_deletion));
     }
     let edited = play.says("In Orcard");
@@ -59,6 +92,7 @@ fn a_deleted_question_is_not_answered_also_when_another_waits() {
             of: "IN1".into(),
             text: String::new(),
             at: None,
+            by: None,
         };
         play.step(|docket, policy| inbox::amend(docket, policy, &of, true));
         play.writes(&begun, "to m1");
@@ -205,7 +239,7 @@ fn who_deletes_what_they_waited_with_waits_no_more_for_a_person() {
     play.says("m2");
     let delete = |play: &mut Play, of: &str| {
         let chat = play.conversation.chat.clone();
-        let amendment = Amendment { chat, of: of.into(), text: String::new(), at: None };
+        let amendment = Amendment { chat, of: of.into(), text: String::new(), at: None, by: None };
         play.step_with(&Need { newest: 9, ..Need::default() }, |docket, policy| {
             inbox::amend(docket, policy, &amendment, true);
         });
@@ -228,7 +262,7 @@ fn who_deletes_what_was_answered_still_waits_with_what_came_while_that_was_writt
     play.switches(Mode::Human);
     let delete = |play: &mut Play, of: &str| {
         let chat = play.conversation.chat.clone();
-        let amendment = Amendment { chat, of: of.into(), text: String::new(), at: None };
+        let amendment = Amendment { chat, of: of.into(), text: String::new(), at: None, by: None };
         play.step_with(&Need { newest: 9, ..Need::default() }, |docket, policy| {
             inbox::amend(docket, policy, &amendment, true);
         });
@@ -246,7 +280,7 @@ fn what_our_side_edits_or_deletes_there_is_changed_here_and_takes_nothing_over()
     let ours = play.messages[1].provider_message_id.clone().unwrap();
     let change = |play: &mut Play, text: &str, is_deletion| {
         let chat = play.conversation.chat.clone();
-        let amendment = Amendment { chat, of: ours.clone(), text: text.into(), at: Some(play.now) };
+        let amendment = Amendment { chat, of: ours.clone(), text: text.into(), at: Some(play.now), by: None };
         play.step(|docket, _| reconcile::take_amendment(docket, &amendment, is_deletion, Copy::Phone))
     };
     for (text, is_deletion) in [("It costs 500.", false), ("", true), ("", true)] {
@@ -257,7 +291,7 @@ fn what_our_side_edits_or_deletes_there_is_changed_here_and_takes_nothing_over()
     assert_eq!((play.happened(EventType::MessageEdited), play.happened(EventType::MessageDeleted)), (1, 1));
     assert_eq!(play.conversation.mode.mode, Mode::Ai);
     let chat = play.conversation.chat.clone();
-    let of_contact = Amendment { chat, of: "IN1".into(), text: "m0".into(), at: None };
+    let of_contact = Amendment { chat, of: "IN1".into(), text: "m0".into(), at: None, by: None };
     let matched = play.step(|docket, _| reconcile::take_amendment(docket, &of_contact, false, Copy::Phone));
     assert_eq!(matched, Matched::Nothing, "what the contact wrote is theirs");
 }
@@ -274,7 +308,8 @@ fn what_is_edited_in_a_conversation_that_goes_on_elsewhere_is_a_sign_of_life_the
             play.wait(1_000);
         }
         let chat = goes.conversation.chat.clone();
-        let amendment = Amendment { chat, of: "IN1".into(), text: edited.into(), at: Some(goes.now) };
+        let amendment =
+            Amendment { chat, of: "IN1".into(), text: edited.into(), at: Some(goes.now), by: None };
         let need = Need { keys: vec!["IN1".to_owned()], ..Need::default() };
         for again in [false, true] {
             let amended = goes.step_with(&need, |docket, policy| {

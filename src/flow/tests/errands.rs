@@ -181,7 +181,7 @@ fn what_a_reply_has_scheduled_goes_with_it() {
     assert_eq!(play.commits(&begun, &answer), TurnEnd::Owed);
     assert_eq!(play.pending_follow_ups(), 1);
     let chat = play.conversation.chat.clone();
-    let edit = Amendment { chat, of: "IN1".into(), text: "Forget it, thanks".into(), at: None };
+    let edit = Amendment { chat, of: "IN1".into(), text: "Forget it, thanks".into(), at: None, by: None };
     play.step(|docket, policy| inbox::amend(docket, policy, &edit, false));
     assert_eq!((play.in_state(S::Cancelled), play.pending_follow_ups()), (vec!["I will."], 0));
 }

@@ -163,7 +163,8 @@ fn nobody_is_chased_who_has_spoken_since_even_if_they_took_it_back() {
     play.writes(&begun, "to m1");
     let second = play.says("m2");
     let of = play.message(second).provider_message_id.clone().unwrap();
-    let amendment = Amendment { chat: play.conversation.chat.clone(), of, text: String::new(), at: None };
+    let amendment =
+        Amendment { chat: play.conversation.chat.clone(), of, text: String::new(), at: None, by: None };
     play.step(|docket, policy| inbox::amend(docket, policy, &amendment, true));
     assert_eq!(play.sends(), ["to m1"]);
     assert_eq!(play.pending_follow_ups(), 0);
@@ -445,7 +446,7 @@ fn nobody_is_chased_whose_voice_note_waits_for_a_person() {
 /// What the contact wrote first has other words now, or is deleted.
 fn amends(play: &mut Play, text: &str) {
     let chat = play.conversation.chat.clone();
-    let amendment = Amendment { chat, of: "IN1".into(), text: text.into(), at: Some(play.now) };
+    let amendment = Amendment { chat, of: "IN1".into(), text: text.into(), at: Some(play.now), by: None };
     play.step(|docket, policy| inbox::amend(docket, policy, &amendment, text.is_empty()));
 }
 

@@ -291,7 +291,7 @@ fn a_wish_that_is_taken_back_outside_the_hours_of_the_assistant_is_left_to_peopl
     assert_eq!(play.conversation.mode.mode, Mode::Ai);
     play.now = at("2026-01-09T18:05:00+08:00");
     let chat = play.conversation.chat.clone();
-    let edit = Amendment { chat, of: "IN1".into(), text: "Stop by at 7?".into(), at: None };
+    let edit = Amendment { chat, of: "IN1".into(), text: "Stop by at 7?".into(), at: None, by: None };
     play.step(|docket, policy| inbox::amend(docket, policy, &edit, false));
     assert_eq!(fate(&play, asked), (Outcome::LeftToHuman, Some(OutcomeReason::Hours)));
     assert_eq!(play.conversation.mode.until, Some(at("2026-01-12T09:00:00+08:00")));

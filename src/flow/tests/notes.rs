@@ -56,7 +56,8 @@ fn a_note_is_read_again_by_the_answer_in_place_of_one_that_never_left() {
             }
             "an edit" => {
                 let chat = play.conversation.chat.clone();
-                let edit = Amendment { chat, of: "IN1".into(), text: "And the red one?".into(), at: None };
+                let edit =
+                    Amendment { chat, of: "IN1".into(), text: "And the red one?".into(), at: None, by: None };
                 play.step(|docket, policy| inbox::amend(docket, policy, &edit, false));
             }
             "a send that fails" => {

@@ -73,7 +73,7 @@ fn amended_on_the_way(burst: BurstPolicy, is_deletion: bool) -> Play {
     let (attempt, _) = play.claims_send();
     play.wait(1_000);
     let chat = play.conversation.chat.clone();
-    let amendment = Amendment { chat, of: "IN1".into(), text: "Four for tonight".into(), at: None };
+    let amendment = Amendment { chat, of: "IN1".into(), text: "Four for tonight".into(), at: None, by: None };
     play.step(|docket, policy| inbox::amend(docket, policy, &amendment, is_deletion));
     play.settles(attempt, &Settled::Again(None, "status 500".into()));
     play
@@ -101,7 +101,7 @@ fn a_reply_is_written_anew_also_where_the_edit_is_older_than_it_and_came_late() 
     play.writes(&begun, "A table for two.");
     let (attempt, _) = play.claims_send();
     let (chat, at) = (play.conversation.chat.clone(), Some(play.now.plus_ms(-4_000)));
-    let amendment = Amendment { chat, of: "IN1".into(), text: "Four for tonight".into(), at };
+    let amendment = Amendment { chat, of: "IN1".into(), text: "Four for tonight".into(), at, by: None };
     play.step(|docket, policy| inbox::amend(docket, policy, &amendment, false));
     play.settles(attempt, &Settled::Again(None, "status 500".into()));
     assert_eq!(play.in_state(S::Cancelled), ["A table for two."]);

@@ -102,7 +102,7 @@ fn what_the_contact_takes_back_while_an_answer_is_on_its_way_is_not_waited_with(
     let deletes = |play: &mut Play| {
         let chat = play.conversation.chat.clone();
         let of = play.messages.last().unwrap().provider_message_id.clone().unwrap();
-        let amendment = Amendment { chat, of, text: String::new(), at: Some(play.now) };
+        let amendment = Amendment { chat, of, text: String::new(), at: Some(play.now), by: None };
         play.step(|docket, policy| inbox::amend(docket, policy, &amendment, true));
     };
     for by_person in [false, true] {

@@ -491,3 +491,16 @@ fn each_field_of_each_body_may_be_missing_or_null() {
         }
     }
 }
+
+#[test]
+fn an_edit_in_a_group_says_who_edits() {
+    let edit = json!({ "typeMessage": "editedMessage",
+        "editedMessageData": { "stanzaId": "A1", "textMessage": "100 cakes" } });
+    for (chat, by) in [("120363000000000001@g.us", Some("6580000002@c.us")), ("6580000002@c.us", None)] {
+        let mut body = with("/senderData/chatId", json!(chat));
+        body["senderData"]["sender"] = json!("6580000002:3@c.us");
+        body["messageData"] = edit.clone();
+        let Ok(Incoming::Edit(edit)) = read(body.to_string()) else { panic!("an edit") };
+        assert_eq!(edit.by.as_ref().map(|by| by.as_str()), by, "{chat}");
+    }
+}
