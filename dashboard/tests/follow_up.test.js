@@ -62,7 +62,7 @@ test("what the server refuses leaves what is known as it is", async () => {
 });
 
 test("what is called off, and planned again, in the list is the one that is seen there", async () => {
-  const listed = { ...first, conversation_id: "mei", instructions: null };
+  const listed = { ...first, conversation_id: "mei", instructions: null, message_id: null };
   const done = () => asked.map(({ path }) => path.split(" ")[0]).filter((method) => method !== "GET");
   const again = async () => {};
   const holds = (follow_up) => answers.set("GET /conversations/mei", conversation({ id: "mei", updated_at: String((version += 1)), follow_up }));
@@ -77,4 +77,14 @@ test("what is called off, and planned again, in the list is the one that is seen
   holds(null);
   await restore(listed, again);
   assert.deepEqual(done(), ["DELETE", "PUT"]);
+});
+
+test("what is due and waits to leave is a message, and that is withdrawn", async () => {
+  const owed = { ...first, conversation_id: "mei", instructions: null, message_id: "m9" };
+  answers.set("GET /conversations/mei", conversation({ id: "mei", updated_at: String((version += 1)), follow_up: null }));
+  answers.set("DELETE /messages/m9", () => new Response(null, { status: 204 }));
+  await cancel(owed, async () => {});
+  assert.deepEqual(asked.map(({ path }) => path), ["DELETE /messages/m9"]);
+  await restore(owed, async () => {});
+  assert.deepEqual(sent(), [{ due_at: first.due_at, text: first.text }]);
 });

@@ -129,6 +129,7 @@ export type FollowUp = {
   instructions: string | null;
   created_by: string;
   state: "pending" | "sent" | "cancelled" | "withheld";
+  message_id: string | null;
 };
 
 export type Turn = {

@@ -217,10 +217,17 @@ async fn a_follow_up_that_is_withdrawn_on_its_way_was_not_sent(world: &World) {
     a_follow_up_is_scheduled(world).await;
     world.state("notAuthorized").await;
     world.after(25 * HOUR_MS).await;
-    mei.take_over().await;
     let of =
         async |state: &str| world.get(&format!("/api/v1/follow-ups?state={state}")).await["items"].clone();
-    assert_eq!(of("sent").await, json!([]));
+    let waits = of("pending").await;
+    assert_eq!(
+        (&waits[0]["state"], waits[0]["message_id"].is_string()),
+        (&json!("pending"), true),
+        "{waits}"
+    );
+    assert_eq!(of("sent").await, json!([]), "it waits for the phone");
+    mei.take_over().await;
+    assert_eq!((of("sent").await, of("pending").await), (json!([]), json!([])));
     let withheld = of("withheld").await;
     assert_eq!(withheld.as_array().map(Vec::len), Some(1), "{withheld}");
     assert_eq!((&withheld[0]["state"], &withheld[0]["reason"]), (&json!("withheld"), &json!("mode_changed")));

@@ -2,6 +2,7 @@
 
 import { html, useEffect } from "../vendor/preact.js";
 import { actorName } from "../inbox/names.js";
+import { withdraw } from "../inbox/sending.js";
 import { conversation, load } from "../state/conversations.js";
 import { mayAct } from "../state/session.js";
 import { Problem, put, remove } from "../wire/api.js";
@@ -25,11 +26,15 @@ async function pending({ conversation_id: id }) {
   return conversation(id).peek()?.follow_up ?? null;
 }
 
-/** Calls it off, and none that has come in its place. @param {Wire.FollowUp} plan @param {() => Promise<void>} again */
+/**
+ * Calls it off, and none that has come in its place. From its time on it is a message, which may wait to leave.
+ * @param {Wire.FollowUp} plan @param {() => Promise<void>} again
+ */
 export async function cancel(plan, again) {
   try {
-    if ((await pending(plan))?.id === plan.id) {
-      await remove(pathOf(plan));
+    const isThere = plan.message_id !== null || (await pending(plan))?.id === plan.id;
+    if (isThere) {
+      await (plan.message_id === null ? remove(pathOf(plan)) : withdraw(plan.message_id));
       say(t("plans.cancelled"), { label: t("undo"), run: () => void restore(plan, again) });
     }
   } catch (error) {
@@ -75,7 +80,7 @@ export function Planned({ plan, again, onEdit }) {
       : html`<p>${plan.instructions ? t("follow_up.by_ai_told", { told: plan.instructions }) : t("follow_up.by_ai")}</p>`}
     <p class="entry-facts hint"><span>${t("follow_up.by", { who: actorName(plan.created_by) })}</span></p>
     ${isPending && mayAct() && html`<p class="entry-acts">
-      <button onClick=${() => void edit()}>${t("edit")}</button>
+      ${plan.message_id === null && html`<button onClick=${() => void edit()}>${t("edit")}</button>`}
       <button onClick=${() => void cancel(plan, again)}>${t("plans.cancel")}</button>
     </p>`}
   </li>`;

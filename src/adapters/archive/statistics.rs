@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{depths, follow_ups::WITHDRAWN, read_limit::ReadLimit, waits};
+use super::{depths, follow_ups::NOT_LEFT, read_limit::ReadLimit, waits};
 use crate::{
     adapters::sql::{Statement, Store, cell},
     domain::time::Time,
@@ -221,10 +221,11 @@ impl<S: Store> Counting<'_, S> {
     async fn follow_ups(&mut self) -> Result<(), Error> {
         let mut statement = self.span.statement(
             "select (f.due_at - $1) / $3 as bucket, count(*) as found, \
-             case when f.state = 'sent' and m.id is not null then 'withheld' else f.state end as word \
+             case when f.state = 'sent' and m.state in ('queued', 'sending', 'unknown') then 'pending' \
+                when f.state = 'sent' and m.id is not null then 'withheld' else f.state end as word \
              from follow_ups f join conversations c on c.id = f.conversation_id ",
         );
-        statement.push(WITHDRAWN);
+        statement.push(NOT_LEFT);
         // Naming every state lets the index on (state, due_at) find the rows.
         statement.push(
             " where f.state in ('pending', 'sent', 'cancelled', 'withheld') and f.due_at >= $1 and f.due_at < $2",

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// The pending follow-up.
+/// The pending follow-up, until its time: then it is a message of the conversation.
 #[utoipa::path(get, path = "/api/v1/conversations/{id}/follow-up", tag = "Follow-ups", params(("id" = Id, Path,)),
     responses((status = 200, body = FollowUp)))]
 pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
@@ -90,7 +90,7 @@ pub(crate) async fn schedule(
     }
 }
 
-/// Calls the pending follow-up off.
+/// Calls the pending follow-up off. From its time on it is a message: while that is queued it can be withdrawn.
 #[utoipa::path(delete, path = "/api/v1/conversations/{id}/follow-up", tag = "Follow-ups",
     params(("id" = Id, Path,)), responses((status = 204)))]
 pub(crate) async fn call_off(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
@@ -116,7 +116,8 @@ pub(crate) struct ListQuery {
     cursor: Option<String>,
 }
 
-/// Follow-ups by due time: pending ones from the next on, those of another state from the last one back.
+/// Follow-ups by due time: pending ones from the next on, those of another state from the last one back. One whose message
+/// waits to leave is pending, with its `message_id`.
 #[utoipa::path(get, path = "/api/v1/follow-ups", tag = "Follow-ups", params(ListQuery),
     responses((status = 200, body = List<FollowUp>)))]
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<ListQuery>) -> Answered {

@@ -70,7 +70,7 @@ struct Item {
     drafts: Map<String, Value>,
     /// Of those edited: how many words were taken out, put in or replaced.
     draft_edit_distance: Percentiles,
-    /// By state.
+    /// By state, those due in that time, as the list of follow-ups shows them: one whose message waits to leave is pending.
     follow_ups: Map<String, Value>,
 }
 
@@ -94,7 +94,7 @@ struct Now {
     conversations: Map<String, Value>,
     /// Conversations that need a person, by reason.
     attention: Map<String, Value>,
-    /// Pending ones.
+    /// Pending ones whose time has not come: what is due waits in the outbox.
     follow_ups: i64,
 }
 

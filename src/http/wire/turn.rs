@@ -113,10 +113,11 @@ pub(crate) struct FollowUp {
     instructions: Option<String>,
     created_by: String,
     created_at: At,
+    /// `pending` until it has left, `sent` from then on.
     state: FollowUpStateWord,
     /// Why it ended so.
     reason: Option<String>,
-    /// The message that carried it.
+    /// The message that carries it, from its time on. While that is queued, withdrawing it calls the follow-up off.
     message_id: Option<Id>,
 }
 

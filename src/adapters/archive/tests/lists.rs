@@ -10,7 +10,7 @@ use crate::{
         test_stores::{NOW, TestStore, begun, from_us, letter, on_both_stores, scheduled, suggested, turn},
     },
     domain::draft::{Draft, DraftState},
-    domain::message::{Author, DeliveryState},
+    domain::message::{Author, DeliveryState, Message},
     domain::turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState, Turn, TurnState},
     flow::{
         archive::{Archive, FollowUpFilter, LetterFilter, Page, PageOf},
@@ -23,7 +23,8 @@ on_both_stores!(
     turns_come_newest_first_and_whole,
     follow_ups_come_by_due_time,
     follow_ups_are_narrowed,
-    a_follow_up_that_did_not_arrive_was_withheld,
+    a_follow_up_stands_as_the_message_that_carries_it,
+    what_is_listed_together_is_paged_together,
     drafts_come_newest_first_and_whole,
     letters_come_newest_first_and_whole,
     a_page_of_large_letters_ends_before_its_number,
@@ -100,23 +101,73 @@ async fn follow_ups_are_narrowed<S: TestStore>(store: &S) {
     }
 }
 
-async fn a_follow_up_that_did_not_arrive_was_withheld<S: TestStore>(store: &S) {
-    use DeliveryState::{Cancelled, Dead, Failed, Queued, Read, Unknown};
+async fn a_follow_up_stands_as_the_message_that_carries_it<S: TestStore>(store: &S) {
+    use DeliveryState::{Cancelled, Dead, Delivered, Failed, Queued, Read, Sending, Sent, Unknown};
     let mei = begun("shop", "6580000001@c.us");
     store.keep_conversation(&mei).await;
-    for (seq, state) in (1..).zip([Queued, Read, Unknown, Cancelled, Failed, Dead]) {
+    for (seq, state) in (1..).zip([Queued, Sending, Unknown, Sent, Delivered, Read, Cancelled, Failed, Dead])
+    {
         let message = from_us(seq, Author::Assistant, "Still there?", NOW, state);
         let follow_up = FollowUp { message: Some(message.id), ..scheduled(NOW, FollowUpState::Sent) };
         store.keep_messages(&mei, vec![message]).await;
         store.keep_follow_ups(&mei, vec![follow_up.clone()]).await;
-        let is = async |wanted| {
-            let filter = FollowUpFilter { state: Some(wanted), ..FollowUpFilter::default() };
+        let mut stands = Vec::new();
+        for asked in FollowUpState::ALL {
+            let filter = FollowUpFilter { state: Some(*asked), ..FollowUpFilter::default() };
             let page = store.follow_ups(&filter, &first(10)).await.expect("a page");
-            page.items.iter().any(|(_, found)| found.id == follow_up.id && found.state == wanted)
+            let its = page.items.iter().filter(|(_, found)| found.id == follow_up.id);
+            stands.extend(its.map(|(of, found)| (*of, *asked, found.state)));
+        }
+        let wanted = match state {
+            Queued | Sending | Unknown => FollowUpState::Pending,
+            Sent | Delivered | Read => FollowUpState::Sent,
+            Cancelled | Failed | Dead => FollowUpState::Withheld,
         };
-        let has_gone = !matches!(state, Cancelled | Failed | Dead);
-        let told = (is(FollowUpState::Sent).await, is(FollowUpState::Withheld).await);
-        assert_eq!(told, (has_gone, !has_gone), "{state}");
+        assert_eq!(stands, [(mei.id, wanted, wanted)], "{state}");
+    }
+}
+
+async fn what_is_listed_together_is_paged_together<S: TestStore>(store: &S) {
+    use DeliveryState::{Dead, Queued};
+    let (mut pending, mut withheld, mut others) = (Vec::new(), Vec::new(), None);
+    for n in 0..4_i64 {
+        let channel = if n == 3 { "other" } else { "shop" };
+        let conversation = begun(channel, &format!("658000000{n}@c.us"));
+        store.keep_conversation(&conversation).await;
+        let carried = |at, message: &Message| FollowUp {
+            message: Some(message.id),
+            ..scheduled(at, FollowUpState::Sent)
+        };
+        let messages = [Queued, Dead]
+            .map(|state| from_us(1 + i64::from(state == Dead), Author::Assistant, "Hm?", NOW, state));
+        let due_at = |ms: i64| NOW.plus_ms(10 * n + ms);
+        let kept = [
+            scheduled(due_at(4), FollowUpState::Pending),
+            carried(due_at(0), &messages[0]),
+            scheduled(due_at(0), FollowUpState::Withheld),
+            carried(due_at(5), &messages[1]),
+        ];
+        store.keep_messages(&conversation, messages.to_vec()).await;
+        store.keep_follow_ups(&conversation, kept.to_vec()).await;
+        let [planned, owed, held, given_up] = kept.map(|it| (conversation.id, it.id));
+        pending.extend([owed, planned]);
+        others = Some(conversation.id);
+        withheld.extend([held, given_up]);
+    }
+    withheld.reverse();
+    for (state, wanted) in [(FollowUpState::Pending, pending), (FollowUpState::Withheld, withheld)] {
+        let listed = async |filter: FollowUpFilter| {
+            let filter = FollowUpFilter { state: Some(state), ..filter };
+            let found = all_pages(async |page| store.follow_ups(&filter, &page).await).await;
+            found.into_iter().map(|(of, it)| (of, it.id)).collect::<Vec<_>>()
+        };
+        let all = FollowUpFilter::default;
+        assert_eq!(listed(all()).await, wanted, "{state}");
+        let other = FollowUpFilter { channels: Some(vec!["other".to_owned()]), ..all() };
+        let of_other: Vec<_> = wanted.iter().filter(|(of, _)| others == Some(*of)).copied().collect();
+        assert_eq!(listed(other).await, of_other, "{state}");
+        let soon = FollowUpFilter { due_before: Some(NOW.plus_ms(4)), ..all() };
+        assert_eq!(listed(soon).await.len(), 1, "{state}");
     }
 }
 

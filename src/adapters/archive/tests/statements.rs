@@ -127,13 +127,15 @@ async fn lists<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Error
         }
         store.conversations(&ConversationFilter { sort, ..Default::default() }, &first(5)).await?;
     }
-    let narrow = FollowUpFilter {
-        state: Some(FollowUpState::Pending),
-        channels: channels(),
-        conversation: Some(id),
-        due_before: Some(NOW),
-    };
-    store.follow_ups(&narrow, &page("follow-ups", id.to_string())).await?;
+    for state in FollowUpState::ALL {
+        let narrow = FollowUpFilter {
+            state: Some(*state),
+            channels: channels(),
+            conversation: Some(id),
+            due_before: Some(NOW),
+        };
+        store.follow_ups(&narrow, &page("follow-ups", id.to_string())).await?;
+    }
     store.follow_ups(&FollowUpFilter::default(), &first(5)).await?;
     let narrow = LetterFilter {
         kind: Some(LetterKind::Turn),

@@ -18,7 +18,7 @@ use crate::{
         message::{Author, Delivery, DeliveryState, Gate, Inbound, Kind, Message, Outcome, OutcomeReason},
         mode::Mode,
         time::Time,
-        turn::{DeadLetter, FollowUpState, LetterKind, LetterState, Purpose, Turn, TurnState},
+        turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState, Purpose, Turn, TurnState},
     },
     flow::{
         archive::{Bucket, Statistics},
@@ -74,11 +74,24 @@ async fn what_happened_counts_in_its_hour<S: TestStore>(store: &S) {
     let failed = Turn { state: TurnState::Failed, ..turn(NOW.plus_ms(1)) };
     let next_hour = turn(NOW.plus_ms(HOUR - 1));
     store.keep_turns(&mei, vec![turn(NOW), turn(NOW), failed, next_hour]).await;
-    let follow_ups = vec![
+    let carried = |seq, state| from_us(seq, Author::Assistant, "Still there?", NOW, state);
+    let messages = [
+        carried(5, DeliveryState::Queued),
+        carried(6, DeliveryState::Unknown),
+        carried(7, DeliveryState::Delivered),
+        carried(8, DeliveryState::Dead),
+    ];
+    let by_message = messages.iter().map(|message| FollowUp {
+        message: Some(message.id),
+        ..scheduled(NOW.plus_ms(HOUR), FollowUpState::Sent)
+    });
+    let mut follow_ups: Vec<FollowUp> = by_message.collect();
+    store.keep_messages(&mei, messages.to_vec()).await;
+    follow_ups.extend([
         scheduled(NOW.plus_ms(HOUR), FollowUpState::Sent),
         scheduled(NOW.plus_ms(2 * HOUR - 1), FollowUpState::Withheld),
         scheduled(NOW.plus_ms(2 * HOUR), FollowUpState::Pending),
-    ];
+    ]);
     store.keep_follow_ups(&mei, follow_ups).await;
 
     let buckets = store.buckets(NOW, NOW.plus_ms(2 * HOUR), HOUR, None).await.expect("counts");
@@ -91,7 +104,7 @@ async fn what_happened_counts_in_its_hour<S: TestStore>(store: &S) {
     assert_eq!(second.turns, map(json!({ "completed": 1 })), "a turn counts when it ended");
     assert_eq!((tokens(first), tokens(second)), (360, 120));
     assert_eq!(first.follow_ups, Map::new());
-    assert_eq!(second.follow_ups, map(json!({ "sent": 1, "withheld": 1 })));
+    assert_eq!(second.follow_ups, map(json!({ "sent": 2, "pending": 2, "withheld": 2 })));
 }
 
 fn tokens(bucket: &Bucket) -> i64 {
