@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{depths, follow_ups::NOT_LEFT, read_limit::ReadLimit, waits};
+use super::{depths, follow_ups::NOT_LEFT, read_limit::ReadLimit, turns::none_left, waits};
 use crate::{
     adapters::sql::{Statement, Store, cell},
     domain::time::Time,
@@ -26,11 +26,15 @@ const PART_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 pub(super) static TURNS: ReadLimit = ReadLimit::new();
 
 /// Turns of which nothing was sent though words were: all that one wrote was withdrawn before it left, as when a newer message
-/// came while the first part was typed. Its words have the moment of its end: they are found by that.
-const WITHDRAWN_WHOLE: &str = "with withdrawn as ( \
-    select w.turn_id, w.at from messages w \
-    where w.at >= $1 and w.at < $2 and w.turn_id is not null and w.author <> 'contact' \
-    group by w.turn_id, w.at having min(case when w.state = 'cancelled' then 1 else 0 end) = 1)";
+/// came while the first part was typed, or given up. Its words have the moment of its end: they are found by that.
+const UNSENT: &str = concat!(
+    "with unsent as ( \
+     select w.turn_id, w.at from messages w \
+     where w.at >= $1 and w.at < $2 and w.turn_id is not null and w.state is not null \
+     group by w.turn_id, w.at ",
+    none_left!(),
+    ")"
+);
 
 /// How far drafts were changed before they were sent, those that were changed at all.
 const EDITED: &str = "with edited as ( \
@@ -203,12 +207,12 @@ impl<S: Store> Counting<'_, S> {
     }
 
     async fn usage(&mut self) -> Result<(), Error> {
-        let mut statement = self.span.statement(WITHDRAWN_WHOLE);
+        let mut statement = self.span.statement(UNSENT);
         statement.push(
             " select (t.ended_at - $1) / $3 as bucket, t.model, (t.wasted or w.turn_id is not null) as wasted, \
              cast(sum(t.input_tokens) as bigint) as input_tokens, cast(sum(t.output_tokens) as bigint) as output_tokens \
              from turns t join conversations c on c.id = t.conversation_id \
-             left join withdrawn w on w.turn_id = t.id and w.at = t.ended_at \
+             left join unsent w on w.turn_id = t.id and w.at = t.ended_at \
              where t.ended_at >= $1 and t.ended_at < $2",
         );
         for row in self.rows(statement, " and c.channel", " group by 1, 2, 3 order by 1, 2, 3").await? {

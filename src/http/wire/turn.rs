@@ -36,7 +36,7 @@ pub(crate) struct Turn {
     output_tokens: i64,
     /// By the prices as they are now; null without a price for the model.
     cost: Option<f64>,
-    /// Nothing of it was sent.
+    /// Nothing of it was sent: it ended without words, or all of them were withdrawn or given up before they left.
     wasted: bool,
     /// Why it ended so.
     reason: Option<String>,

@@ -21,7 +21,7 @@ use crate::{
         turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState, Purpose, Turn, TurnState},
     },
     flow::{
-        archive::{Bucket, Statistics},
+        archive::{Archive, Bucket, PageOf, Statistics},
         back_office::registry::{self, Registry},
         ledger::Error,
         outbox,
@@ -41,7 +41,7 @@ on_both_stores!(
     drafts_count_when_they_were_written_as_they_stand_now,
     what_a_conversation_used_is_told_by_model,
     what_channels_used_since_then_is_told_by_model,
-    a_reply_that_was_withdrawn_whole_was_written_for_nothing,
+    a_reply_of_which_nothing_left_was_written_for_nothing,
     a_wait_goes_on_from_one_week_into_the_next,
 );
 
@@ -440,14 +440,17 @@ async fn what_a_conversation_used_is_told_by_model<S: TestStore>(store: &S) {
     assert_eq!(told, wanted);
 }
 
-async fn a_reply_that_was_withdrawn_whole_was_written_for_nothing<S: TestStore>(store: &S) {
-    use DeliveryState::{Cancelled, Failed, Sent};
+async fn a_reply_of_which_nothing_left_was_written_for_nothing<S: TestStore>(store: &S) {
+    use DeliveryState::{Cancelled, Dead, Failed, Queued, Sent, Unknown};
     let mei = begin(store, "shop", "6580000001@c.us").await;
     let mut seq = 0;
     for (states, purpose, wasted) in [
         (vec![Cancelled, Cancelled], Purpose::Reply, true),
         (vec![Sent, Cancelled], Purpose::Reply, false),
-        (vec![Failed, Cancelled], Purpose::Reply, false),
+        (vec![Failed, Cancelled], Purpose::Reply, true),
+        (vec![Dead], Purpose::Reply, true),
+        (vec![Unknown, Cancelled], Purpose::Reply, false),
+        (vec![Queued], Purpose::Reply, false),
         (vec![], Purpose::Reply, false),
         (vec![Cancelled], Purpose::FollowUp, true),
         (vec![], Purpose::Draft, false),
@@ -461,11 +464,28 @@ async fn a_reply_that_was_withdrawn_whole_was_written_for_nothing<S: TestStore>(
             parts.push(Message { turn: Some(turn.id), ..part });
         }
         store.keep_messages(&mei, parts).await;
+        let id = turn.id;
         store.keep_turns(&mei, vec![turn]).await;
+        let all = PageOf { limit: 50, cursor: None };
+        let turns = store.turns(mei.id, &all).await.expect("a page").items;
+        assert_eq!(turns.iter().find(|it| it.id == id).map(|it| it.wasted), Some(wasted), "{model}");
+        let one = store.turn(id).await.expect("reads").map(|(_, _, it)| it.wasted);
+        assert_eq!(one, Some(wasted), "{model}");
         let buckets = store.buckets(NOW, NOW.plus_ms(HOUR), HOUR, None).await.expect("counts");
         let used = buckets[0].usage.iter().find(|used| used.model == model);
         assert_eq!(used.map(|used| used.wasted), Some(wasted), "{model}");
     }
+    // It was accepted, and reported as failed later.
+    let turn = turn(NOW.plus_ms(HOUR));
+    let ended_at = turn.ended_at.expect("it has");
+    let mut accepted = from_us(seq + 1, Author::Assistant, "Hi", ended_at, Failed);
+    accepted.delivery.as_mut().expect("it is ours").sent_at = Some(ended_at);
+    store.keep_messages(&mei, vec![Message { turn: Some(turn.id), ..accepted }]).await;
+    let id = turn.id;
+    store.keep_turns(&mei, vec![turn]).await;
+    let one = store.turn(id).await.expect("reads").map(|(_, _, it)| it.wasted);
+    let later = store.buckets(NOW.plus_ms(HOUR), NOW.plus_ms(2 * HOUR), HOUR, None).await.expect("counts");
+    assert_eq!((one, later[0].usage[0].wasted), (Some(false), false), "it has left");
 }
 
 /// Weeks are counted one after the other.
