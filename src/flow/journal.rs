@@ -18,7 +18,7 @@ words! {
         Failed = "failed",
         /// By something newer.
         Superseded = "superseded",
-        /// By a change of mode.
+        /// By a change of mode, a closing, the end of what it was about, or of its instance.
         Cancelled = "cancelled",
     }
 }
@@ -60,6 +60,9 @@ words! {
         Send = "send",
     }
 }
+
+/// The detail of a failure that the provider reports of a message which it had accepted.
+const REPORTED: &str = "reported by the provider";
 
 /// One line for each decision of a race, under a target of its own; and for those who look closer, one for whatever else happens.
 pub fn log(event: &Event) {
@@ -138,6 +141,11 @@ fn ended(result: TurnResult, times: u64) {
     counter!("baton_turns_total", "result" => result.as_str()).increment(times);
 }
 
+fn stopped(result: TurnResult, reason: String) {
+    ended(result, 1);
+    counter!("baton_generations_cancelled_total", "reason" => reason).increment(1);
+}
+
 fn attempted(result: SendResult, times: u64) {
     counter!("baton_sends_total", "result" => result.as_str()).increment(times);
 }
@@ -170,14 +178,13 @@ pub fn count(event: &Event) {
         }
         // A reply that was withdrawn before it left ended its turn, and was counted, when it was written.
         EventType::TurnSuperseded if event.details.contains_key("discarded") => {}
-        EventType::TurnSuperseded => {
-            let reason = event.details.get("reason").and_then(Value::as_str).unwrap_or("newer_message");
-            ended(TurnResult::Superseded, 1);
-            counter!("baton_generations_cancelled_total", "reason" => reason.to_owned()).increment(1);
+        // As the turn itself ends: only a newer message takes its place, and needs no other reason.
+        EventType::TurnSuperseded if !event.details.contains_key("reason") => {
+            stopped(TurnResult::Superseded, "newer_message".to_owned());
         }
+        EventType::TurnSuperseded => stopped(TurnResult::Cancelled, detail("reason")),
         EventType::ModeChangeDuringGeneration => {
-            ended(TurnResult::Cancelled, 1);
-            counter!("baton_generations_cancelled_total", "reason" => "mode_changed").increment(1);
+            stopped(TurnResult::Cancelled, "mode_changed".to_owned());
         }
         EventType::ModeChangeBeforeSend => counter!("baton_discarded_replies_total").increment(1),
         EventType::DuplicateWebhook => counter!("baton_duplicates_total").increment(1),
@@ -188,6 +195,8 @@ pub fn count(event: &Event) {
             attempted(SendResult::Retried, 1);
             again(Step::Send, 1);
         }
+        // Its attempt was accepted, and was counted then.
+        EventType::MessageFailed if detail("detail") == REPORTED => {}
         EventType::MessageFailed => attempted(SendResult::Failed, 1),
         EventType::SendUncertain => attempted(SendResult::Unknown, 1),
         EventType::FollowUpSent => followed_up(FollowUpResult::Sent, 1),
@@ -205,7 +214,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        domain::{docket::Entry, time::Time},
+        domain::{docket::Entry, message::DeliveryState, time::Time},
+        flow::{play::Play, reconcile},
         telemetry::paper,
     };
 
@@ -233,9 +243,28 @@ mod tests {
             r#"baton_generations_cancelled_total{reason="instance_stopped"} 1"#,
             r#"baton_generations_cancelled_total{reason="newer_message"} 1"#,
             r#"baton_sends_total{result="sent"} 1"#,
-            r#"baton_turns_total{result="superseded"} 2"#,
+            r#"baton_turns_total{result="cancelled"} 1"#,
+            r#"baton_turns_total{result="superseded"} 1"#,
         ];
         assert_eq!(counted, wanted);
+    }
+
+    #[test]
+    fn an_attempt_that_was_accepted_is_not_counted_again_when_it_is_reported_as_failed() {
+        let mut play = Play::new();
+        play.exchange("Hello", "Hi");
+        let sent =
+            play.messages.iter().find_map(|it| it.delivery.as_ref().and(it.provider_message_id.clone()));
+        let sent = sent.expect("it was sent");
+        play.step(|docket, policy| {
+            reconcile::take_status(docket, policy, &sent, DeliveryState::Failed, None)
+        });
+        assert_eq!(play.happened(EventType::MessageFailed), 1);
+        let recorder = PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, || play.events.iter().for_each(count));
+        let text = recorder.handle().render();
+        let sends: Vec<&str> = text.lines().filter(|line| line.starts_with("baton_sends_total")).collect();
+        assert_eq!(sends, [r#"baton_sends_total{result="sent"} 1"#]);
     }
 
     #[test]
