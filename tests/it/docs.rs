@@ -13,7 +13,7 @@ use std::{
     path::{Component, Path},
 };
 
-use baton::{config, domain::event::EventType};
+use baton::{config, domain::event::EventType, flow::generator::FailureKind};
 
 use self::{
     page::{Page, files, page, pages, root, shown},
@@ -181,6 +181,17 @@ fn every_event_is_in_the_table_of_events() {
     let mut told = words_of_cells(&page("docs/events.md").text, 0);
     assert!(told.remove("type"), "the head of the table");
     let known: BTreeSet<String> = EventType::ALL.iter().map(ToString::to_string).collect();
+    assert_eq!(told, known);
+}
+
+#[test]
+fn every_kind_of_failure_is_in_the_runbook_of_failures() {
+    let text = page("docs/runbook/failure-rate.md").text;
+    let (_, after) = text.split_once("says why:").expect("it says what each kind means");
+    let (kinds, _) = after.split_once("## Do").expect("then what to do");
+    let told: BTreeSet<String> =
+        kinds.split('`').skip(1).step_by(2).filter(|word| is_word(word)).map(ToOwned::to_owned).collect();
+    let known: BTreeSet<String> = FailureKind::ALL.iter().map(ToString::to_string).collect();
     assert_eq!(told, known);
 }
 
