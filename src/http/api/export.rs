@@ -8,12 +8,14 @@ use bytes::Bytes;
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use utoipa::IntoParams;
+use uuid::Uuid;
 
 use super::{Answered, seen};
 use crate::{
     flow::{
         archive::{Exchanged, MessageFilter, Page, PageOf},
         back_office::audit::Deed,
+        ledger::Error,
         media::files::Piece,
     },
     http::{
@@ -21,7 +23,6 @@ use crate::{
         auth::Caller,
         csv,
         doors::Doors,
-        names::Names,
         problem::Problem,
         read::Query,
         wire::{At, Beside, Id, Message},
@@ -89,7 +90,8 @@ pub(crate) async fn messages(
     Ok(Answer::file("text/csv; charset=utf-8", "messages.csv", pieces))
 }
 
-/// All messages, oldest first, each a line of JSON in the shape in which the API shows one.
+/// All messages, oldest first, each a line of JSON in the shape in which the API shows one. Reactions have lines of their own
+/// besides.
 #[utoipa::path(get, path = "/api/v1/export/messages.jsonl", tag = "Messages", params(ExportQuery),
     responses((status = 200, body = Message, content_type = "application/jsonl")))]
 pub(crate) async fn lines(
@@ -154,10 +156,10 @@ async fn write(
                 page.items.iter().for_each(|it| push(&mut text, it));
                 Bytes::from(std::mem::take(&mut text))
             }
-            Written::Jsonl => {
-                let names = doors.directory.names().await;
-                as_lines(page.items, &names)
-            }
+            Written::Jsonl => match as_lines(&doors, page.items).await {
+                Ok(lines) => lines,
+                Err(error) => return ends_early(&error),
+            },
         };
         if !send(&doors, &out, Piece::Part(part)).await {
             return;
@@ -168,24 +170,28 @@ async fn write(
         }
         page = match doors.archive.exchanged(&filter, &PageOf { limit: PAGE, cursor: Some(cursor) }).await {
             Ok(page) => page,
-            Err(error) => {
-                tracing::warn!(error = error.cause(), "an export ends early");
-                return;
-            }
+            Err(error) => return ends_early(&error),
         };
     }
     send(&doors, &out, Piece::End).await;
 }
 
-fn as_lines(page: Vec<Exchanged>, names: &Names) -> Bytes {
+fn ends_early(error: &Error) {
+    tracing::warn!(error = error.cause(), "an export ends early");
+}
+
+/// What a page quotes, and reactions to it, are found at once.
+async fn as_lines(doors: &Doors, page: Vec<Exchanged>) -> Result<Bytes, Error> {
+    let names = doors.directory.names().await;
+    let ids: Vec<Uuid> = page.iter().map(|it| it.placed.message.id).collect();
+    let beside = Beside::of(doors.archive.beside(&ids).await?);
     let mut lines = Vec::new();
     for Exchanged { placed, .. } in page {
-        // Reactions have lines of their own.
-        let line = Message::of(placed.conversation, placed.message, names, &Beside::default());
+        let line = Message::of(placed.conversation, placed.message, &names, &beside);
         lines.extend_from_slice(&to_json(&line));
         lines.push(b'\n');
     }
-    lines.into()
+    Ok(lines.into())
 }
 
 /// False if the client takes no more, or the process stops.

@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{ADMIN, World, auth::token, fakes, request};
-use crate::flow::{archive::Placed, back_office::registry::Role};
+use crate::{
+    domain::message::{Kind, Quoted},
+    flow::{archive::Placed, back_office::registry::Role},
+};
 
 const PATH: &str = "/api/v1/export/messages.csv";
 
@@ -118,6 +121,15 @@ async fn only_who_is_given_messages_has_taken_them_out() {
 async fn messages_are_exported_as_lines_in_the_shape_of_the_api() {
     let world = World::new();
     let id = said(&world, (0..401).map(|n| format!("text {n}\nof two lines")));
+    let to = |seq: i64| Some(Quoted { provider_message_id: format!("P{seq}"), text: String::new() });
+    let quoting = [(400, Kind::Text, to(1)), (399, Kind::Reaction, to(401))];
+    for (place, kind, quoted) in quoting {
+        let message = &mut world.shelf.messages.lock().unwrap()[place].message;
+        (message.kind, message.quoted) = (kind, quoted);
+        if kind == Kind::Reaction {
+            message.text = "[reacted 👍]".to_owned();
+        }
+    }
     let reply = world.get(&format!("{LINES}?conversation_id={id}")).await;
     assert_eq!((reply.status, reply.header("content-type")), (200, "application/jsonl; charset=utf-8"));
     assert_eq!(reply.header("content-disposition"), "attachment; filename=\"messages.jsonl\"");
@@ -127,6 +139,9 @@ async fn messages_are_exported_as_lines_in_the_shape_of_the_api() {
     assert_eq!((&lines[400]["text"], &lines[400]["seq"]), (&json!("text 400\nof two lines"), &json!(401)));
     let one = world.shelf.messages.lock().unwrap()[400].message.id;
     assert_eq!(world.get(&format!("/api/v1/messages/{one}")).await.json(), lines[400]);
+    let (quoted, reactions) = (&lines[400]["quoted"], &lines[400]["reactions"]);
+    assert_eq!((&quoted["message_id"], &quoted["author"]), (&lines[0]["id"], &json!("contact")));
+    assert_eq!((&reactions[0]["emoji"], &lines[399]["kind"]), (&json!("👍"), &json!("reaction")));
     let agent = Uuid::now_v7();
     world.admit("agent-token", Role::Agent, Some(agent), None);
     for path in [PATH, LINES] {
