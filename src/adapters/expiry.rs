@@ -31,39 +31,47 @@ use crate::{
 /// Rows of a kind that have expired, of conversations: everything after `from`. The moment is the first parameter.
 const fn of(kind: Kind) -> Old {
     match kind {
-        Kind::Messages => Old { at: "x.at", from: " from messages x where x.at < $1 and not x.open" },
+        Kind::Messages => {
+            Old { at: "x.at", from: " from messages x where ", is_old: "x.at < $1 and not x.open" }
+        }
         // One that runs has not ended.
-        Kind::Turns => Old { at: "x.ended_at", from: " from turns x where x.ended_at < $1" },
-        Kind::Drafts => Old { at: "x.created_at", from: " from drafts x where x.created_at < $1" },
+        Kind::Turns => Old { at: "x.ended_at", from: " from turns x where ", is_old: "x.ended_at < $1" },
+        Kind::Drafts => {
+            Old { at: "x.created_at", from: " from drafts x where ", is_old: "x.created_at < $1" }
+        }
         Kind::Letters => Old {
             at: "x.last_at",
-            from: " from dead_letters x where x.last_at < $1 and x.conversation_id is not null",
+            from: " from dead_letters x where ",
+            is_old: "x.last_at < $1 and x.conversation_id is not null",
         },
         // Called off, it waits for no time to come.
         Kind::FollowUps => Old {
             at: "x.created_at",
-            from: " from follow_ups x where x.created_at < $1 and (x.state = 'cancelled' \
+            from: " from follow_ups x where ",
+            is_old: "x.created_at < $1 and (x.state = 'cancelled' \
                 or x.state in ('sent', 'withheld') and x.due_at < $1)",
         },
-        Kind::Parked => Old { at: "x.at", from: " from parked x where x.at < $1" },
+        Kind::Parked => Old { at: "x.at", from: " from parked x where ", is_old: "x.at < $1" },
     }
 }
 
 struct Old {
     at: &'static str,
     from: &'static str,
+    is_old: &'static str,
 }
 
-/// Conversations of which nothing is left that anybody waits for, or could read. Who wants no follow-ups, and whom a person of
-/// our side answers until they say otherwise, is known by this alone, and stays known: not in one that was merged, to which no
-/// chat leads. How new ones begin, and what the machine has left to people, is nobody's word. The moment is the first
+/// Conversations in which nobody waits for anything. Who wants no follow-ups, and whom a person of our side answers until
+/// they say otherwise, is known by this alone, and stays known: not in one that was merged, to which no chat leads. How new ones begin, and what the machine has left to people, is nobody's word. The moment is the first
 /// parameter.
-const IS_EMPTY: &str = "c.updated_at < $1 and c.erased_at is null and c.lease_owner is null \
+const IS_LEFT_ALONE: &str = "c.updated_at < $1 and c.erased_at is null and c.lease_owner is null \
     and not ((c.opted_out or c.mode = 'HUMAN' \
         and (c.assignee is not null or c.mode_actor not in ('contact', 'assistant', 'system'))) \
       and exists (select 1 from chats h where h.conversation_id = c.id)) \
-    and c.turn_at is null and c.send_at is null and c.follow_up_at is null and c.tend_at is null \
-    and not exists (select 1 from messages m where m.conversation_id = c.id) \
+    and c.turn_at is null and c.send_at is null and c.follow_up_at is null and c.tend_at is null";
+
+/// And of which nothing is left that anybody could read.
+const HAS_NOTHING: &str = " and not exists (select 1 from messages m where m.conversation_id = c.id) \
     and not exists (select 1 from turns t where t.conversation_id = c.id) \
     and not exists (select 1 from drafts d where d.conversation_id = c.id) \
     and not exists (select 1 from dead_letters l where l.conversation_id = c.id) \
@@ -84,10 +92,10 @@ impl<S: Store> Expiry for S {
         after: Option<Seen>,
         limit: usize,
     ) -> Result<(Vec<Uuid>, Option<Seen>), Error> {
-        let Old { at, from } = of(kind);
+        let Old { at, from, is_old } = of(kind);
         let mut statement =
             Statement::new("select x.conversation_id as conversation, x.id as name, ").with(before);
-        statement.push(at).push(" as at").push(from);
+        statement.push(at).push(" as at").push(from).push(is_old);
         beyond(&mut statement, at, "x.id", after);
         statement.push(" order by ").push(at).push(", x.id limit ").bind(limit);
         seen(&self.rows(statement).await?, limit)
@@ -114,9 +122,11 @@ impl<S: Store> Expiry for S {
             has_more: false,
         };
         for kind in Kind::ALL {
+            let Old { from, is_old, .. } = of(kind);
             let more = if kind == Kind::Messages { ", x.key, x.provider_message_id" } else { "" };
             let mut statement = Statement::new("select x.id").with(before);
-            statement.push(more).push(of(kind).from).push(" and x.conversation_id = ").bind(conversation);
+            statement.push(more).push(from).push(is_old);
+            statement.push(" and x.conversation_id = ").bind(conversation);
             if kind == Kind::Messages {
                 // By their numbers, up to the first that is young: a long conversation is not read to its end.
                 statement.push(
@@ -215,7 +225,7 @@ impl<S: Store> Expiry for S {
         let text =
             "select c.id as conversation, c.id as name, c.updated_at as at from conversations c where ";
         let mut statement = Statement::new(text).with(before);
-        statement.push(IS_EMPTY);
+        statement.push(IS_LEFT_ALONE).push(HAS_NOTHING);
         beyond(&mut statement, "c.updated_at", "c.id", after);
         statement.push(" order by c.updated_at, c.id limit ").bind(limit);
         seen(&self.rows(statement).await?, limit)
@@ -230,7 +240,7 @@ impl<S: Store> Expiry for S {
             Engine::Sqlite => "delete from conversations as c where ",
         })
         .with(before);
-        delete.push(IS_EMPTY).push(" and c.id = ").bind(conversation);
+        delete.push(IS_LEFT_ALONE).push(HAS_NOTHING).push(" and c.id = ").bind(conversation);
         let mut record = Statement::new(
             "insert into events (channel, conversation_id, actor, kind, action, details, at) \
              values ($1, $2, $3, $4, 'expired', '{}', ",
@@ -256,7 +266,8 @@ impl<S: Store> Expiry for S {
         let mut counted = Rows::new();
         for kind in Kind::ALL {
             let mut statement = Statement::new("select count(*) as found").with(before);
-            statement.push(of(kind).from);
+            let Old { from, is_old, .. } = of(kind);
+            statement.push(from).push(is_old);
             count(self, &mut counted, kind.table(), statement).await?;
         }
         for (table, text) in [
@@ -268,15 +279,29 @@ impl<S: Store> Expiry for S {
         ] {
             count(self, &mut counted, table, Statement::new(text).with(before)).await?;
         }
-        let mut empty = Statement::new("select count(*) as found from conversations c where ").with(before);
-        empty.push(IS_EMPTY);
-        count(self, &mut counted, "conversations", empty).await?;
+        count(self, &mut counted, "conversations", empty_then(before)).await?;
         Ok(counted)
     }
 
     async fn forget_echoes(&self, before: Time) -> Result<u64, Error> {
         purge::remove(self, "tombstones", "r.until < $1", before).await
     }
+}
+
+/// Counts conversations that will be empty once what is old has gone. One that had a suggestion until then is changed by its
+/// end, and stays until its own days are over.
+fn empty_then(before: Time) -> Statement {
+    let mut empty = Statement::new("select count(*) as found from conversations c where ").with(before);
+    empty.push(IS_LEFT_ALONE);
+    for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Parked) {
+        let Old { from, is_old, .. } = of(kind);
+        empty.push(" and not exists (select 1").push(from).push("x.conversation_id = c.id and (");
+        empty.push(is_old).push(") is not true)");
+    }
+    empty.push(
+        " and not exists (select 1 from drafts d where d.conversation_id = c.id and d.state = 'fresh')",
+    );
+    empty
 }
 
 async fn count<S: Store>(

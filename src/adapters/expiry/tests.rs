@@ -17,7 +17,7 @@ use crate::{
         message::{Author, DeliveryState, Message, Outcome},
         mode::Mode,
         time::Time,
-        turn::{DeadLetter, FollowUp, FollowUpState, LetterKind},
+        turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, Turn, TurnState},
     },
     flow::forgetting::{
         erasures::Rows,
@@ -30,6 +30,7 @@ on_both_stores!(
     a_conversation_that_was_changed_meanwhile_keeps_what_it_has,
     it_is_found_page_by_page_each_conversation_once,
     only_a_conversation_of_which_nothing_is_left_is_removed,
+    what_is_empty_only_then_is_counted_with_what_goes,
     whom_a_person_answers_stays_with_people,
     a_follow_up_that_was_called_off_waits_for_no_time_to_come,
     what_hangs_on_no_conversation_goes_by_its_age_alone,
@@ -192,6 +193,38 @@ async fn only_a_conversation_of_which_nothing_is_left_is_removed<S: TestStore>(s
     assert!(!store.remove_empty(all[0].id, BEFORE).await.expect("writes"), "once");
     assert_eq!((count(store, "conversations").await, count(store, "chats").await), (5, 5));
     assert_eq!(count(store, "events").await, 1);
+}
+
+async fn what_is_empty_only_then_is_counted_with_what_goes<S: TestStore>(store: &S) {
+    let mut all = Vec::new();
+    for number in 0..7 {
+        let mut one = begun("shop", &format!("658000000{number}@c.us"));
+        one.updated_at = OLD;
+        store.keep_conversation(&one).await;
+        let said = answered(from_contact(1, "Hello", OLD), Outcome::Answered, None);
+        store.keep_messages(&one, vec![said]).await;
+        store.keep_turns(&one, vec![Turn { ended_at: Some(OLD), ..turn(OLD) }]).await;
+        store.keep_drafts(&one, vec![suggested(OLD, DraftState::Stale, 0)]).await;
+        let called_off = FollowUp { created_at: OLD, ..scheduled(NOW, FollowUpState::Cancelled) };
+        store.keep_follow_ups(&one, vec![called_off]).await;
+        let of_it = DeadLetter { conversation: Some(one.id), ..letter("shop", LetterKind::Turn, OLD) };
+        store.keep_letters(vec![of_it]).await;
+        all.push(one);
+    }
+    store.keep_messages(&all[1], vec![from_contact(2, "Anyone?", OLD)]).await;
+    let runs = Turn { state: TurnState::Generating, ended_at: None, ..turn(OLD) };
+    store.keep_turns(&all[2], vec![runs]).await;
+    store.keep_drafts(&all[3], vec![suggested(OLD, DraftState::Fresh, 0)]).await;
+    store.keep_drafts(&all[4], vec![suggested(BEFORE, DraftState::Stale, 0)]).await;
+    store.keep_follow_ups(&all[5], vec![scheduled(OLD, FollowUpState::Pending)]).await;
+    let young = DeadLetter { conversation: Some(all[6].id), ..letter("shop", LetterKind::Send, BEFORE) };
+    store.keep_letters(vec![young]).await;
+    let counted = store.count_expired(BEFORE).await.expect("counts");
+    assert_eq!((counted.get("conversations"), counted.get("messages")), (Some(&1), Some(&7)));
+    let old = expired(store, all[0].id, 10).await.expect("some is old");
+    assert!(store.expire(&old, Vec::new()).await.expect("writes"));
+    let (empty, _) = store.empty(BEFORE, None, 10).await.expect("reads");
+    assert_eq!(empty, [all[0].id]);
 }
 
 async fn whom_a_person_answers_stays_with_people<S: TestStore>(store: &S) {

@@ -97,7 +97,7 @@ pub trait Expiry: Send + Sync {
     /// Nothing that has expired is left: what went is to leave the files of the database, too, as far as that can be.
     async fn end_retention(&self);
 
-    /// How many rows would go, by table. Conversations that would be empty only then are not counted.
+    /// How many rows would go, by table.
     async fn count_expired(&self, before: Time) -> Result<Rows, Error>;
 
     /// Forgets hashes of words that nobody would send back any more. Returns how many.
