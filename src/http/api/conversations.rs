@@ -52,8 +52,10 @@ pub(crate) struct ListQuery {
     group: Option<String>,
     /// With messages that no agent has read.
     unread: Option<bool>,
-    /// In which something has changed since then. The name of a label or of an agent changes in all that bear it without changing
-    /// them: those who keep copies read `/labels` and `/agents` again.
+    /// In which something has changed since then. On PostgreSQL a change may be seen some seconds after a later one: those who
+    /// keep copies ask from half a minute before the newest `updated_at` that they know, and compare, or follow the feed.
+    /// The name of a label or of an agent changes in all that bear it without changing them: they read `/labels` and
+    /// `/agents` again.
     updated_since: Option<At>,
     /// Words, in whatever case, in the contact's name, the digits of the phone, or one of the conversation's newest 1,000
     /// messages: each item then has `match`, the newest message that holds them, or null if none does. A search looks for
