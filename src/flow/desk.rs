@@ -359,6 +359,7 @@ impl Desk {
         };
         let need = Need {
             letter: Some(letter),
+            turn: self.turn_of(&found).await?,
             messages: letters::subjects_of(&found),
             newest: REPLAY_LOOKS_BACK,
             itself: true,
@@ -370,6 +371,14 @@ impl Desk {
             letters::replay(docket, &channel.policy, letter, force, &who)
         };
         or_not_found(change(&*self.ledger, Key::Id(conversation), need, step).await)?
+    }
+
+    /// The turn that wrote what was not sent: what it answers is not answered again by force.
+    async fn turn_of(&self, letter: &DeadLetter) -> Result<Option<Uuid>, Refusal> {
+        let Some(message) = letter.subject.filter(|_| letter.kind == LetterKind::Send) else {
+            return Ok(None);
+        };
+        Ok(self.archive.message(message).await?.and_then(|placed| placed.message.turn))
     }
 
     /// The effect first, then the letter's end: after a crash in between it is read again, to no effect.

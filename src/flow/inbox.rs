@@ -17,6 +17,7 @@ pub use claim::{
     Begun, Claim, Claimant, begin, begun_before, claim_at_once, claim_ripe, free_lease, holds_lease,
 };
 pub(super) use claim::{hand_over, hand_over_stale};
+pub(super) use on_demand::start_again;
 pub use on_demand::{answer_now, leave_unread};
 
 use uuid::Uuid;

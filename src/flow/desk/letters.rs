@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{
     Refusal, Who, conflict, messages, not_retryable,
-    refusal::{ANSWERED, TAKEN_OVER},
+    refusal::{ANSWERED, BEING_ANSWERED, TAKEN_OVER},
     resolve_send,
 };
 use crate::{
@@ -15,10 +15,10 @@ use crate::{
         conversation::Status,
         docket::{Docket, Entry},
         event::{EventType, actor},
-        message::{Author, Kind, Message, Outcome},
+        message::{Author, DeliveryState, Gate, Kind, Message, Outcome},
         mode::{Mode, Reason},
         policy::Policy,
-        turn::{DeadLetter, LetterKind, LetterState},
+        turn::{DeadLetter, LetterKind, LetterState, Purpose, Turn},
     },
     flow::{
         conversations::{self, By},
@@ -71,7 +71,11 @@ pub(in crate::flow) fn replay(
         }
         LetterKind::Send => {
             let message = letter.subject.ok_or(Refusal::NotFound)?;
-            refuse_unwanted_send(docket, message, force)?;
+            if force {
+                make_way(docket, policy, message);
+            } else {
+                refuse_unwanted_send(docket, message)?;
+            }
             // The letter ends with it.
             resolve_send::retry(docket, policy, message, who)?;
         }
@@ -118,6 +122,7 @@ fn replay_turn(
     let Some(newest) = newest else { return Err(not_retryable("its messages are gone")) };
     if force {
         give_back(docket, policy, who);
+        inbox::start_again(docket);
     } else {
         refuse_unwanted_answer(docket, newest)?;
     }
@@ -167,20 +172,72 @@ fn refuse_unwanted_answer(docket: &Docket, newest: i64) -> Result<(), Refusal> {
     if docket.conversation.our_seq > newest && docket.messages().iter().any(is_answer) {
         return Err(ANSWERED);
     }
+    let is_written = answering_turn(docket).is_some_and(|turn| turn.last_seq >= newest);
+    let is_covered = |message: &Message| message.seq >= newest && message.is_covered();
+    // A person has sent it again: what it answers is not covered by it any more.
+    let is_retried = |message: &Message| is_answer(message) && is_owed(message) && !message.is_machine_made();
+    if is_written || docket.messages().iter().any(|it| is_covered(it) || is_retried(it)) {
+        return Err(BEING_ANSWERED);
+    }
     Ok(())
 }
 
-fn refuse_unwanted_send(docket: &Docket, id: Uuid, force: bool) -> Result<(), Refusal> {
+fn refuse_unwanted_send(docket: &Docket, id: Uuid) -> Result<(), Refusal> {
     let Some(message) = docket.message(id) else { return Err(Refusal::NotFound) };
-    let is_machine_made = message.is_machine_made();
-    let a_newer_left = docket.messages().iter().any(|other| {
-        other.seq > message.seq && other.delivery.as_ref().is_some_and(|delivery| delivery.sent_at.is_some())
-    });
-    if is_machine_made && docket.conversation.mode.mode == Mode::Human && !force {
+    if !message.is_machine_made() {
+        return Ok(());
+    }
+    if docket.conversation.mode.mode == Mode::Human {
         return Err(TAKEN_OVER);
     }
-    if is_machine_made && a_newer_left && !force {
+    let is_newer = |other: &&Message| other.seq > message.seq;
+    let mut newer = docket.messages().iter().filter(is_newer);
+    if newer.any(|other| other.delivery.as_ref().is_some_and(|delivery| delivery.sent_at.is_some())) {
         return Err(ANSWERED);
     }
+    let is_answer_owed = |other: &Message| {
+        matches!(other.author, Author::Assistant | Author::Agent)
+            && is_owed(other)
+            && other.delivery.as_ref().is_some_and(|delivery| delivery.gate != Gate::FollowUp)
+    };
+    let is_owed = docket.messages().iter().filter(is_newer).any(is_answer_owed);
+    if is_owed || answering_turn(docket).is_some() {
+        return Err(BEING_ANSWERED);
+    }
     Ok(())
+}
+
+/// The turn that writes an answer to the contact now, if one does.
+fn answering_turn(docket: &Docket) -> Option<&Turn> {
+    docket.running_turn().filter(|turn| turn.purpose == Purpose::Reply)
+}
+
+fn is_owed(message: &Message) -> bool {
+    message.is(DeliveryState::Queued) || message.is(DeliveryState::Sending)
+}
+
+/// By force the contact gets these words of the assistant: an answer that has not begun to leave, or is being written, gives
+/// way, and what came since is answered by one that has read them. What they answer themselves waits for nothing else, as
+/// before that answer was begun.
+fn make_way(docket: &mut Docket, policy: &Policy, id: Uuid) {
+    let Some(message) = docket.message(id).filter(|message| message.is_machine_made()) else { return };
+    let (seq, turn) = (message.seq, message.turn);
+    if docket.conversation.mode.mode == Mode::Human {
+        return;
+    }
+    inbox::start_again(docket);
+    let answers = turn.and_then(|turn| docket.turn(turn)).map(|turn| turn.messages.clone());
+    let is_theirs = |message: &Message| match &answers {
+        Some(answers) => answers.contains(&message.id),
+        None => turn.is_some() && message.seq < seq,
+    };
+    for waiting in docket.ids(|message| message.waits() && is_theirs(message)) {
+        if let Some(message) = docket.edit(waiting) {
+            message.turn = turn;
+            if let Some(inbound) = &mut message.inbound {
+                inbound.outcome = Outcome::HandedOver;
+            }
+        }
+    }
+    inbox::begin_new_burst(docket, policy);
 }

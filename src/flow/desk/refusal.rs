@@ -59,6 +59,8 @@ pub(super) fn conflict(code: &'static str, detail: &str) -> Refusal {
 /// Why a letter is wanted no longer, in the words of all that ask.
 pub(super) const TAKEN_OVER: Refusal = Refusal::Overtaken("a person has taken over");
 pub(super) const ANSWERED: Refusal = Refusal::Overtaken("the contact has had a newer answer");
+pub(super) const BEING_ANSWERED: Refusal =
+    Refusal::Overtaken("a newer answer to the contact is being written, or waits to leave");
 
 pub(super) fn not_retryable(detail: &str) -> Refusal {
     conflict("not_retryable", detail)

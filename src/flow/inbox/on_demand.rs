@@ -96,7 +96,7 @@ pub fn answer_now(docket: &mut Docket) -> bool {
 
 /// An answer to what came since, that is being written or has not begun to leave, has read the rest as what was said before: it
 /// gives way to one to all of it, or the contact would be answered twice.
-fn start_again(docket: &mut Docket) {
+pub(in crate::flow) fn start_again(docket: &mut Docket) {
     conversations::restart_turn(docket, "answer_now", actor::SYSTEM);
     docket.conversation.memo.reply = None;
     let is_whole = |delivery: &&Delivery| {

@@ -417,24 +417,3 @@ fn a_letter_about_a_turn_stays_where_there_is_no_model() {
         assert_eq!(play.letters[0].state, LetterState::Open);
     }
 }
-
-#[test]
-fn a_newer_message_withdraws_a_reply_also_once_an_older_letter_is_tried_again() {
-    let mut play = Play::by(|policy| policy.ai_attempts = 1);
-    play.says("m1");
-    let begun = play.begins();
-    play.fails(&begun);
-    let second = play.says("m2");
-    let begun = play.begins();
-    (play.policy.typing_ms_per_char, play.policy.typing_max_ms) = (1_000, 5_000);
-    play.writes(&begun, "to m2");
-    let letter = play.letters[0].id;
-    play.step(|docket, policy| letters::replay(docket, policy, letter, false, &ana())).unwrap();
-    play.says("m3");
-    assert_eq!(play.in_state(S::Cancelled), ["to m2"], "it has not read the third");
-    let reply = begun_reply(&play);
-    assert_eq!(play.message(reply).delivery.as_ref().unwrap().reason, Some(DeliveryReason::Superseded));
-    assert!(play.message(second).waits());
-    let burst: Vec<_> = play.begins().burst.into_iter().map(|message| message.text).collect();
-    assert_eq!(burst, ["m1", "m2", "m3"]);
-}

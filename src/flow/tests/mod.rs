@@ -26,6 +26,8 @@ mod sends;
 
 mod fates;
 
+mod letters;
+
 mod drafts;
 
 mod errands;
