@@ -75,8 +75,14 @@ impl<S: Store> Registry for S {
     }
 
     async fn put_channel(&self, channel: &Channel, changed_at: Time) -> Result<bool, Error> {
-        // Two that share an account from before stay changeable: that is how they are parted. Of another account nobody knows the
-        // state.
+        // Another account is recorded with it: nobody knows its state, nor can it say what the one before it has sent.
+        let mut event = Statement::new("insert into events (at, channel, actor, kind, details) select ");
+        event.now(self).push(", c.name, ").bind(actor::SYSTEM).push(", ");
+        event.bind(EventType::ChannelStateChanged.as_str()).push(", cast(").push(json_object(S::ENGINE));
+        event.push("('from', nullif(c.state, ''), 'to', null) as text) from channels c where c.name = ");
+        event.bind(channel.name.as_str()).push(" and coalesce(c.instance, '') <> coalesce(cast(");
+        event.bind(channel.instance.clone()).push(" as text), '')");
+        // Two that share an account from before stay changeable: that is how they are parted.
         let statement = Statement::new(
             "update channels set state = case when coalesce(instance, '') = coalesce($3, '') then state else '' end, \
              title = $1, provider = $2, instance = $3, api_url = $4, sealed = $5, settings = $6, \
@@ -84,7 +90,7 @@ impl<S: Store> Registry for S {
              and (instance = $3 or not exists (select 1 from channels t where t.instance = $3 and t.name <> $9))",
         );
         let statement = described(statement, channel).with(changed_at);
-        self.write_together(vec![serialize_writes(), Part::Must(statement)]).await
+        self.write_together(vec![serialize_writes(), Part::May(event), Part::Must(statement)]).await
     }
 
     async fn remove_channel(&self, name: &str) -> Result<bool, Error> {
@@ -116,13 +122,9 @@ impl<S: Store> Registry for S {
         // Two reports at once: the second waits for the row, and compares itself with what the first has written.
         let lock = Statement::new("update channels set state = state where name = $1 and state <> $2");
         let lock = lock.with(name).with(state);
-        let object = match S::ENGINE {
-            Engine::Postgres => "json_build_object",
-            Engine::Sqlite => "json_object",
-        };
         let mut event = Statement::new("insert into events (at, channel, actor, kind, details) select ");
         event.bind(now).push(", c.name, ").bind(actor::SYSTEM).push(", ");
-        event.bind(EventType::ChannelStateChanged.as_str()).push(", cast(").push(object);
+        event.bind(EventType::ChannelStateChanged.as_str()).push(", cast(").push(json_object(S::ENGINE));
         event
             .push("('from', nullif(c.state, ''), 'to', cast(")
             .bind(state)
@@ -319,6 +321,14 @@ impl<S: Store> Tokens for S {
 
     async fn revoke_token(&self, id: Uuid) -> Result<bool, Error> {
         Ok(self.write(Statement::new("delete from tokens where id = $1").with(id)).await? > 0)
+    }
+}
+
+/// What makes an object of names and values.
+const fn json_object(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Postgres => "json_build_object",
+        Engine::Sqlite => "json_object",
     }
 }
 

@@ -249,6 +249,17 @@ async fn another_account_is_in_no_known_state<S: TestStore>(store: &S) {
     let moved = Channel { instance: Some("7109999999".to_owned()), updated_at: NOW.plus_ms(2), ..renamed };
     assert!(store.put_channel(&moved, NOW.plus_ms(1)).await.expect("writes"));
     assert_eq!(is().await.state, "", "the account before was authorized");
+    // Of one that was never asked, too; and nothing is recorded of a change that is refused.
+    let again = Channel { instance: Some("7108888888".to_owned()), updated_at: NOW.plus_ms(3), ..moved };
+    assert!(!store.put_channel(&again, NOW).await.expect("writes"), "it was changed since");
+    assert!(store.put_channel(&again, NOW.plus_ms(2)).await.expect("writes"));
+    let events: Vec<_> = recorded(store).await.into_iter().map(|recorded| recorded.event).collect();
+    let told: Vec<_> = events.iter().map(|event| (event.kind, json!(event.details))).collect();
+    let changed = |from: Option<&str>, to: Option<&str>| {
+        (EventType::ChannelStateChanged, json!({ "from": from, "to": to }))
+    };
+    let known = Some("authorized");
+    assert_eq!(told, [changed(None, known), changed(known, None), changed(None, None)]);
 }
 
 async fn a_change_of_state_is_recorded_once<S: TestStore>(store: &S) {

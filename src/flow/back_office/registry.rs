@@ -166,7 +166,7 @@ pub trait Registry: Send + Sync {
 
     /// Overwrites a channel but for its state and its brake. False if there is none of that name, or it was changed since
     /// that moment, which was that of its last change when it was read; or if it is to have an account that is another
-    /// channel's.
+    /// channel's. Where it has another account than before, records `channel_state_changed` to null.
     async fn put_channel(&self, channel: &Channel, changed_at: Time) -> Result<bool, Error>;
 
     /// Removes a channel that has no conversations, with its dead letters; whatever was limited to it no longer is, and

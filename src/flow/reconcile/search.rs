@@ -45,6 +45,8 @@ const UNANSWERED_MS: i64 = 30_000;
 const JOURNAL_LATE_MS: i64 = 120_000;
 /// Longest search: the provider keeps a queued message, and shows what has left, for a day.
 const SEARCH_MS: i64 = 86_400_000;
+/// An instance may send by the account that a channel had for so long after it was given another.
+const LOADED_LATE_MS: i64 = 60_000;
 /// Minutes of the journal that are asked for beyond the age of the oldest attempt.
 const JOURNAL_MARGIN_MINUTES: i64 = 2;
 
@@ -319,20 +321,17 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Whether nothing was reported since the attempt but that the channel can send.
+    /// Whether nothing was reported since the attempt but that the channel can send, and by the account it was made by. What
+    /// another account shows proves nothing.
     async fn was_always_able(&self, channel: &Channel, attempt: Attempt) -> Result<bool, ledger::Error> {
         let filter = EventFilter {
             channels: Some(vec![channel.name.clone()]),
             kinds: vec![EventType::ChannelStateChanged],
-            since: Some(attempt.at),
+            since: Some(attempt.at.plus_ms(-LOADED_LATE_MS)),
             ..EventFilter::default()
         };
         let page = self.archive.events(&filter, &PageOf { limit: 200, cursor: None }).await?;
-        let is_able = |event: &Event, end: &str| match event.details.get(end) {
-            Some(serde_json::Value::Null) => outbox::is_able(""),
-            state => state.and_then(serde_json::Value::as_str).is_some_and(outbox::is_able),
-        };
-        let all = page.items.iter().all(|found| is_able(&found.event, "from") && is_able(&found.event, "to"));
+        let all = page.items.iter().all(|found| leaves_able(&found.event, attempt.at));
         Ok(all && page.next.is_none())
     }
 
@@ -388,9 +387,19 @@ impl Reconciler {
     }
 }
 
+/// Whether a change of a channel's state leaves what was tried at that moment where it can be looked for. To null, the channel
+/// has another account: nobody knows yet how that is.
+fn leaves_able(event: &Event, tried_at: Time) -> bool {
+    let state = |end: &str| event.details.get(end).map(|state| state.as_str().unwrap_or_default());
+    let is_another_account = state("to") == Some("");
+    let is_able = |end: &str| state(end).is_some_and(outbox::is_able);
+    !is_another_account && (event.at < tried_at || is_able("from") && is_able("to"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::docket::Entry;
 
     const TRIED: Time = Time(1_000_000);
 
@@ -436,5 +445,30 @@ mod tests {
             let search = Search { empty_since: empty_ms.map(after), ..Search::begin(attempt()) };
             assert_eq!(search.covers(attempt(), after(now_ms)), expected, "{empty_ms:?} {now_ms}");
         }
+    }
+
+    #[test]
+    fn what_was_tried_by_another_account_or_while_the_phone_was_not_linked_is_not_said_to_be_absent() {
+        let changed = |ms: i64, from: Option<&str>, to: Option<&str>| {
+            let entry = Entry::of(EventType::ChannelStateChanged).with("from", from).with("to", to);
+            entry.outside("shop", TRIED.plus_ms(ms))
+        };
+        let (linked, blocked) = (Some("authorized"), Some("blocked"));
+        #[rustfmt::skip]
+        let table = [
+            (changed(1, None, linked),      true),
+            (changed(1, blocked, linked),   false),
+            (changed(-1, blocked, linked),  true),
+            (changed(1, linked, blocked),   false),
+            (changed(1, linked, None),      false),
+            (changed(1, None, None),        false),
+            // Not every instance had heard of it then.
+            (changed(-1, linked, None),     false),
+        ];
+        for (event, expected) in table {
+            assert_eq!(leaves_able(&event, TRIED), expected, "{:?} {}", event.details, event.at);
+        }
+        let quota = Entry::of(EventType::ChannelStateChanged).with("quota_exceeded", "sendMessage");
+        assert!(!leaves_able(&quota.outside("shop", TRIED), TRIED));
     }
 }
