@@ -77,7 +77,7 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
             .and_then(|message| message.delivery.as_ref())
             .is_some_and(|delivery| delivery.left_at.is_none());
         if is_news {
-            confirm(docket, policy, known, &key, "echo");
+            confirm(docket, policy, known, &key, arrival.at, "echo");
         }
         return Matched::Ours(known);
     }
@@ -91,7 +91,7 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
         return Matched::Parked;
     }
     if let Some(ours) = by_words(docket, &arrival.text, arrival.at) {
-        confirm(docket, policy, ours, &key, "echo");
+        confirm(docket, policy, ours, &key, arrival.at, "echo");
         if copy == Copy::Phone {
             typed_once_more(docket, policy, arrival.at);
         }
@@ -171,19 +171,19 @@ fn same_words(left: &str, right: &str) -> bool {
 }
 
 /// It went: whatever state it is in now, it is sent, and not sent a second time.
-pub fn confirm(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by: &str) {
+fn confirm(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, at: Option<Time>, by: &str) {
     let now = docket.now;
     if let Some(delivery) = docket.edit_delivery(id) {
         delivery.left_at.get_or_insert(now);
     }
-    accept(docket, policy, id, provider_id, by);
+    accept(docket, policy, id, provider_id, at, by);
 }
 
-/// The provider has it, under this id; whether it has left there is another question.
-fn accept(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by: &str) {
+/// The provider has it, under this id, since then, where that is known; whether it has left there is another question.
+fn accept(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, at: Option<Time>, by: &str) {
     // Under an id that is known already it says nothing of an earlier attempt.
     let is_evidence = by_provider_id(docket, provider_id).is_none();
-    outbox::sent(docket, policy, id, provider_id);
+    outbox::sent(docket, policy, id, provider_id, at);
     if let Some(delivery) = docket.edit_delivery(id)
         && is_evidence
         && delivery.unclear > 0
@@ -263,12 +263,13 @@ pub fn decide_parked(docket: &mut Docket, policy: &Policy) {
     }
     for parked in docket.unpark(|parked| matches!(parked.report, Report::Echo { .. })) {
         let Report::Echo { text, provider_at, phone } = parked.report else { continue };
+        let at = Some(Time(provider_at));
         if let Some(id) = by_provider_id(docket, &parked.provider_message_id) {
-            confirm(docket, policy, id, &parked.provider_message_id, "parked_echo");
-        } else if let Some(id) = by_words(docket, &text, Some(Time(provider_at))) {
-            confirm(docket, policy, id, &parked.provider_message_id, "parked_echo");
+            confirm(docket, policy, id, &parked.provider_message_id, at, "parked_echo");
+        } else if let Some(id) = by_words(docket, &text, at) {
+            confirm(docket, policy, id, &parked.provider_message_id, at, "parked_echo");
             if phone {
-                typed_once_more(docket, policy, Some(Time(provider_at)));
+                typed_once_more(docket, policy, at);
             }
         } else {
             let copy = if phone { Copy::Phone } else { Copy::Api };

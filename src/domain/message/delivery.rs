@@ -146,6 +146,21 @@ pub struct Delivery {
     pub read_at: Option<Time>,
 }
 
+impl Delivery {
+    /// When the provider accepted it, of which somebody learns only now; `left` is what they say of the moment. Its answer
+    /// says so at once; of an attempt that nobody answered it is its beginning, and not the moment at which that is settled.
+    pub fn accepted_at(&self, left: Option<Time>, now: Time) -> Time {
+        let Some(attempt) = self.attempt.filter(|_| self.state != DeliveryState::Sending) else { return now };
+        // Of several attempts that nothing accounts for, any may have been accepted.
+        let is_of_last =
+            self.unclear == 1 && matches!(self.state, DeliveryState::Unknown | DeliveryState::Queued);
+        let earliest = if is_of_last { attempt.at } else { self.queued_at };
+        // It was accepted, and reported as failed afterwards.
+        let known = self.sent_at.filter(|_| self.state == DeliveryState::Failed);
+        left.or(known).unwrap_or(attempt.at).max(earliest).min(now)
+    }
+}
+
 words! {
     /// Under which condition a message may leave.
     Gate {

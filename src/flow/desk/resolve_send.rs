@@ -68,9 +68,9 @@ pub(in crate::flow) fn confirm(
     if delivery.state != DeliveryState::Unknown {
         return Err(not_retryable("its fate is not unknown"));
     }
+    delivery.sent_at = Some(delivery.accepted_at(None, now));
     delivery.state = DeliveryState::Sent;
     delivery.reason = None;
-    delivery.sent_at = Some(now);
     let delivery = delivery.clone();
     // Stays unclear: its echo may still come, and is then recognised.
     docket.record(

@@ -18,6 +18,7 @@ use crate::{
         mode::Mode,
         policy::Policy,
         retry,
+        time::Time,
         turn::{DeadLetter, LetterKind, LetterState},
     },
     flow::{agenda, conversations, inbox, notes, reconcile},
@@ -58,7 +59,7 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
         Settled::Sent(provider_id) => {
             reconcile::take_back_id(docket, message.id, provider_id);
             reconcile::call(docket, message.id, provider_id, true);
-            sent(docket, policy, message.id, provider_id);
+            sent(docket, policy, message.id, provider_id, None);
             reconcile::apply_parked(docket, policy, message.id, provider_id);
         }
         _ if !is_undecided => {}
@@ -221,8 +222,9 @@ fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) -> bool {
     is_amended
 }
 
-/// The provider has the message under this id. The next part may be typed from now on.
-pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
+/// The provider has the message under this id, and, where that names the moment, has had it since then. The next part may be
+/// typed from now on.
+pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, at: Option<Time>) {
     let now = docket.now;
     reconcile::call(docket, id, provider_id, false);
     let turn = docket.message(id).and_then(|message| message.turn);
@@ -230,9 +232,9 @@ pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
     if delivery.state.is_accepted() {
         return;
     }
+    delivery.sent_at = Some(delivery.accepted_at(at, now));
     delivery.state = DeliveryState::Sent;
     delivery.reason = None;
-    delivery.sent_at = Some(now);
     let delivery = delivery.clone();
     docket.record(
         Entry::of(EventType::MessageSent)

@@ -34,7 +34,7 @@ pub(super) fn take_evidence(
         }
         let Some(ours) = by_words(docket, &trace.text, trace.at) else { continue };
         // Accepted there; whether it has left as well is for its state to say.
-        accept(docket, policy, ours, id, by);
+        accept(docket, policy, ours, id, trace.at, by);
         if let Some(state) = trace.state {
             advance(docket, policy, ours, state, trace.reason);
         }

@@ -89,7 +89,7 @@ pub(super) fn advance(
     if !delivery.state.is_accepted()
         && let Some(provider_id) = docket.message(id).and_then(|message| message.provider_message_id.clone())
     {
-        outbox::sent(docket, policy, id, &provider_id);
+        outbox::sent(docket, policy, id, &provider_id, None);
     }
     let Some(delivery) = docket.edit_delivery(id) else { return };
     delivery.state = next;

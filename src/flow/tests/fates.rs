@@ -417,3 +417,50 @@ fn a_letter_about_a_turn_stays_where_there_is_no_model() {
         assert_eq!(play.letters[0].state, LetterState::Open);
     }
 }
+
+#[test]
+fn a_send_that_is_settled_late_was_sent_when_it_was_tried() {
+    let lost = || {
+        let mut play = Play::new();
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "OK");
+        let (attempt, _) = play.claims_send();
+        let tried_at = play.now;
+        play.settles(attempt, &Settled::Unclear("timed out".into()));
+        play.wait(60_000);
+        (play, attempt, tried_at)
+    };
+    let sent_at =
+        |play: &Play| play.message(begun_reply(play)).delivery.as_ref().and_then(|delivery| delivery.sent_at);
+    // The provider stamps whole seconds, by a clock of its own.
+    for (stamped_ms, wanted_ms) in [(Some(2_000), 2_000), (Some(-900), 0), (Some(90_000), 60_000), (None, 0)]
+    {
+        let (mut play, _, tried_at) = lost();
+        let echo = Arrival { at: stamped_ms.map(|ms| tried_at.plus_ms(ms)), ..play.arrival("X1", "OK") };
+        play.step(|docket, policy| reconcile::take_copy(docket, policy, &echo, Copy::Api));
+        assert_eq!(sent_at(&play), Some(tried_at.plus_ms(wanted_ms)), "{stamped_ms:?}");
+    }
+    let (mut play, _, tried_at) = lost();
+    let id = begun_reply(&play);
+    play.step(|docket, policy| resolve_send::confirm(docket, policy, id, &ana())).unwrap();
+    assert_eq!(sent_at(&play), Some(tried_at), "a person has confirmed it");
+    let (mut play, attempt, tried_at) = lost();
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    assert_eq!(sent_at(&play), Some(tried_at), "its answer came after its lease");
+    // What a person sends again is sent then.
+    let (mut play, _, _) = lost();
+    let id = begun_reply(&play);
+    play.step(|docket, policy| resolve_send::retry(docket, policy, id, &ana())).unwrap();
+    play.sends();
+    assert_eq!(sent_at(&play), Some(play.now));
+    // It arrived after all, and was sent before that.
+    let mut play = Play::new();
+    play.exchange("m1", "OK");
+    let (sent, id) = (play.now, play.message(begun_reply(&play)).provider_message_id.clone().unwrap());
+    for state in [S::Failed, S::Delivered] {
+        play.wait(60_000);
+        play.step(|docket, policy| reconcile::take_status(docket, policy, &id, state, None));
+    }
+    assert_eq!(sent_at(&play), Some(sent));
+}
