@@ -308,7 +308,7 @@ impl Intake {
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
             let elsewhere = inbox::amend(docket, &policy, &amendment, is_deletion);
-            (if docket.is_changed() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) }, elsewhere)
+            (amended(docket, &amendment, is_deletion), elsewhere)
         };
         match change(&*self.ledger, key, need, step).await {
             Err(Error::Gone) => self.ignore(channel, name_of(is_deletion)).await,
@@ -338,7 +338,12 @@ impl Intake {
     async fn state(&self, channel: &Arc<Channel>, state: &str) -> Result<Verdict, Error> {
         let now = self.ledger.now().await?;
         let is_changed = repair::keep_state(&*self.registry, &channel.name, state, now).await?;
-        Ok(if is_changed { Verdict::Accepted(None) } else { Verdict::Duplicate(None) })
+        if is_changed {
+            return Ok(Verdict::Accepted(None));
+        }
+        // Of no conversation, so no event tells of it.
+        counter!("baton_duplicates_total").increment(1);
+        Ok(Verdict::Duplicate(None))
     }
 
     /// Whose it was is not noted: such an event hangs on no conversation, and would outlive its person.
@@ -390,6 +395,38 @@ impl Intake {
 
 fn key(channel: &Channel, chat: &ChatId, opening: Option<Opening>) -> Key {
     Key::Chat { channel: channel.name.clone(), chat: chat.clone(), opening }
+}
+
+/// It had its effect before, on that message if it is known which.
+fn repeated(docket: &mut Docket, message: Option<Uuid>) -> Verdict {
+    let entry = Entry::of(EventType::DuplicateWebhook).action("skipped").with("by", "provider_id");
+    docket.record(match message {
+        Some(id) => entry.message(id),
+        None => entry,
+    });
+    Verdict::Duplicate(message)
+}
+
+/// What became of an amendment of the contact's.
+fn amended(docket: &mut Docket, amendment: &Amendment, is_deletion: bool) -> Verdict {
+    let of = Some(amendment.of.as_str());
+    let original = docket.messages().iter().find(|it| it.provider_message_id.as_deref() == of);
+    let original = original.map(|message| message.id).filter(|_| !docket.is_changed());
+    match original.filter(|id| is_known_amendment(docket, *id, amendment, is_deletion)) {
+        Some(id) => repeated(docket, Some(id)),
+        None => Verdict::Accepted(None),
+    }
+}
+
+/// Whether an amendment that has changed nothing of that message came before: a late one, which a newer one had overtaken, did
+/// not.
+fn is_known_amendment(docket: &Docket, id: Uuid, amendment: &Amendment, is_deletion: bool) -> bool {
+    let Some(message) = docket.message(id) else { return false };
+    let is_last_edit = |at: Time| amendment.at.is_none_or(|this| this == at);
+    match is_deletion {
+        true => message.deleted_at.is_some(),
+        false => message.deleted_at.is_none() && message.edited_at.is_some_and(is_last_edit),
+    }
 }
 
 /// What was removed is there for as long as the provider keeps it, and is not news.

@@ -10,7 +10,7 @@ mod search;
 mod status;
 
 pub use search::Reconciler;
-pub use status::take_status;
+pub use status::{take_status, was_reported};
 
 use uuid::Uuid;
 

@@ -7,6 +7,7 @@ use crate::world::{Answer, World, answered, green_api, on_both_stores};
 on_both_stores!(
     a_webhook_delivered_twice_is_one_message_and_one_answer,
     a_webhook_delivered_many_times_at_once_is_one_message,
+    what_has_come_before_is_a_duplicate_and_what_merely_changes_nothing_is_not,
     two_ids_of_one_contact_are_one_conversation,
     a_webhook_delivered_again_after_a_restart_is_still_the_same,
     the_same_words_in_the_same_second_are_two_messages,
@@ -44,6 +45,30 @@ async fn a_webhook_delivered_many_times_at_once_is_one_message(world: &World) {
     assert_eq!(verdicts.iter().filter(|verdict| **verdict == "duplicate").count(), 4, "{verdicts:?}");
     assert_eq!(mei.messages().await.len(), 1);
     assert_eq!(mei.happened("duplicate_webhook").await, 4);
+}
+
+async fn what_has_come_before_is_a_duplicate_and_what_merely_changes_nothing_is_not(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    let answer = mei.message("Two condos.").await["provider_message_id"].clone();
+    let answer = answer.as_str().expect("it was sent");
+    assert_eq!(mei.echoes(answer, "Two condos.").await, "accepted");
+    assert_eq!(mei.reports(answer, "sent").await, "accepted", "its echo has said so, and this comes once");
+    assert_eq!(mei.reports(answer, "delivered").await, "accepted");
+    assert_eq!(mei.happened("duplicate_webhook").await, 0);
+    assert_eq!(mei.reports(answer, "delivered").await, "duplicate");
+    assert_eq!(mei.happened("duplicate_webhook").await, 1);
+    world.pass(1_000);
+    for (time, verdict) in (1..).zip(["accepted", "duplicate", "duplicate"]) {
+        let again = time - 1;
+        assert_eq!(mei.reports(answer, "read").await, verdict);
+        assert_eq!(mei.edits("M1", "Show me houses").await, verdict);
+        assert_eq!(mei.phone_writes("P1", "This is Ana.").await, verdict);
+        assert_eq!(mei.happened("duplicate_webhook").await, 1 + 3 * again, "each is told");
+    }
+    assert_eq!(mei.messages().await.len(), 3);
 }
 
 async fn a_webhook_delivered_again_after_a_restart_is_still_the_same(world: &World) {

@@ -182,6 +182,7 @@ async fn a_message_on_the_phone_takes_over(world: &World) {
         * mode_change_during_generation: cancelled_generation
         * mode_changed
         * agent_took_over
+        * duplicate_webhook: skipped
         = HUMAN 2, agent_phone
         = the phone shows nothing
         ",

@@ -710,7 +710,7 @@ export const es = {
 
   "event.conversation_created": "Empezó la conversación.",
   "event.message_received": "Se guardó un mensaje del contacto.",
-  "event.duplicate_webhook": "Nos entregaron otra vez el mismo mensaje, y se descartó.",
+  "event.duplicate_webhook": "Nos entregaron otra vez lo mismo, y se descartó.",
   "event.webhook_ignored": "Se confirmó un aviso sin consecuencias.",
   "event.webhook_dead_lettered": "Un aviso no se pudo leer, y se guardó.",
   "event.turn_started": "La IA empezó a escribir.",

@@ -710,7 +710,7 @@ export const pt = {
 
   "event.conversation_created": "A conversa começou.",
   "event.message_received": "Uma mensagem do contato foi guardada.",
-  "event.duplicate_webhook": "A mesma mensagem nos foi entregue de novo, e foi descartada.",
+  "event.duplicate_webhook": "O mesmo nos foi entregue de novo, e foi descartado.",
   "event.webhook_ignored": "Um aviso sem consequência foi confirmado.",
   "event.webhook_dead_lettered": "Um aviso não pôde ser lido, e foi guardado.",
   "event.turn_started": "A IA começou a escrever.",

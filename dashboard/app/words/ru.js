@@ -710,7 +710,7 @@ export const ru = {
 
   "event.conversation_created": "Диалог начался.",
   "event.message_received": "Сообщение контакта сохранено.",
-  "event.duplicate_webhook": "То же сообщение доставлено нам ещё раз и пропущено.",
+  "event.duplicate_webhook": "То же самое доставлено нам ещё раз и пропущено.",
   "event.webhook_ignored": "Уведомление без последствий принято.",
   "event.webhook_dead_lettered": "Уведомление не удалось прочесть, оно сохранено.",
   "event.turn_started": "ИИ начал писать.",

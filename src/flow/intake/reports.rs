@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{Intake, Verdict, key, name_of};
+use super::{Intake, Verdict, is_known_amendment, key, name_of, repeated};
 use crate::{
     domain::{
         chat::{ChatId, ChatKind},
@@ -47,7 +47,7 @@ impl Intake {
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
             let matched = reconcile::take_copy(docket, &policy, &arrival, copy);
-            as_verdict(docket, matched)
+            as_verdict(docket, matched, |docket, id| is_known_copy(docket, id, copy))
         };
         match self.where_sent(channel, &chat, &id, need.clone(), step.clone()).await {
             Err(Error::Gone) => {}
@@ -81,7 +81,7 @@ impl Intake {
         let need = self.need_of(channel, &chat, &of, None);
         let step = move |docket: &mut Docket| {
             let matched = reconcile::take_amendment(docket, &amendment, is_deletion, copy);
-            as_verdict(docket, matched)
+            as_verdict(docket, matched, |docket, id| is_known_amendment(docket, id, &amendment, is_deletion))
         };
         match self.where_sent(channel, &chat, &of, need, step).await {
             Ok(Verdict::Ignored) | Err(Error::Gone) => self.ignore(channel, name_of(is_deletion)).await,
@@ -131,7 +131,9 @@ impl Intake {
         let step = move |docket: &mut Docket| {
             let matched = reconcile::take_status(docket, &policy, &status.id, state, status.reason);
             let has_failed = state == DeliveryState::Failed;
-            (as_verdict(docket, matched), failed_elsewhere(docket, matched).filter(|_| has_failed))
+            let verdict =
+                as_verdict(docket, matched, |docket, id| reconcile::was_reported(docket, id, state));
+            (verdict, failed_elsewhere(docket, matched).filter(|_| has_failed))
         };
         match self.where_sent(channel, &chat, &id, need, step).await {
             Ok((Verdict::Ignored, _)) | Err(Error::Gone) => self.ignore(channel, &status.detail).await,
@@ -157,12 +159,28 @@ fn failed_elsewhere(docket: &Docket, matched: Matched) -> Option<Uuid> {
     docket.conversation.memo.merged_into.filter(|_| is_open)
 }
 
-fn as_verdict(docket: &Docket, matched: Matched) -> Verdict {
+/// What became of a report. One that changes nothing had its effect before only if it is known: the echo of a message and its
+/// first status say the same, and whichever comes second is no repeat.
+fn as_verdict(
+    docket: &mut Docket,
+    matched: Matched,
+    is_known: impl FnOnce(&Docket, Uuid) -> bool,
+) -> Verdict {
     match matched {
         Matched::Nothing => Verdict::Ignored,
-        Matched::Ours(id) if docket.is_changed() => Verdict::Accepted(Some(id)),
-        Matched::Ours(id) => Verdict::Duplicate(Some(id)),
-        Matched::Parked => Verdict::Accepted(None),
         Matched::Foreign(id) => Verdict::Accepted(Some(id)),
+        Matched::Parked if docket.is_changed() => Verdict::Accepted(None),
+        // It waits already for what it is about.
+        Matched::Parked => repeated(docket, None),
+        Matched::Ours(id) if docket.is_changed() || !is_known(docket, id) => Verdict::Accepted(Some(id)),
+        Matched::Ours(id) => repeated(docket, Some(id)),
+    }
+}
+
+/// Whether a copy that has changed nothing came before: of what was sent from here, its status may have come instead.
+fn is_known_copy(docket: &Docket, id: Uuid, copy: Copy) -> bool {
+    match copy {
+        Copy::Phone => true,
+        Copy::Api => docket.message(id).is_some_and(|message| message.delivery.is_none()),
     }
 }

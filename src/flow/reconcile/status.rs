@@ -50,6 +50,27 @@ pub fn take_status(
     Matched::Parked
 }
 
+/// Whether a status that has changed nothing of that message was reported before. That it has left is not remembered by who has
+/// said so, the status or the echo; and whoever has read it has it, whether that was reported or not.
+pub fn was_reported(docket: &Docket, id: Uuid, state: DeliveryState) -> bool {
+    let Some(delivery) = docket.message(id).and_then(|message| message.delivery.as_ref()) else {
+        return false;
+    };
+    match state {
+        DeliveryState::Delivered => {
+            delivery.delivered_at.is_some() && delivery.delivered_at != delivery.read_at
+        }
+        DeliveryState::Read => delivery.read_at.is_some(),
+        DeliveryState::Failed => delivery.state == DeliveryState::Failed,
+        DeliveryState::Sent
+        | DeliveryState::Queued
+        | DeliveryState::Sending
+        | DeliveryState::Unknown
+        | DeliveryState::Cancelled
+        | DeliveryState::Dead => false,
+    }
+}
+
 /// A status under one of a message's ids. That one attempt failed says nothing of a later one, which has another.
 pub(super) fn report(
     docket: &mut Docket,

@@ -68,7 +68,7 @@ export const story = {
 
   "event.conversation_created": "The conversation began.",
   "event.message_received": "A message of the contact was stored.",
-  "event.duplicate_webhook": "The same message was delivered to us again, and skipped.",
+  "event.duplicate_webhook": "The same thing was delivered to us again, and skipped.",
   "event.webhook_ignored": "A report without consequence was acknowledged.",
   "event.webhook_dead_lettered": "A report could not be read, and was kept.",
   "event.turn_started": "The AI began to write.",
