@@ -16,6 +16,7 @@ on_both_stores!(
     a_claim_whose_commit_was_not_heard_of_is_given_back,
     a_claim_that_is_run_again_takes_its_answer_back_all_the_same,
     after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answers,
+    of_several_unclear_sends_none_holds_the_channel_once_the_gateway_answers,
     a_gateway_that_others_ask_too_much_is_there_all_the_same,
     a_gateway_that_nobody_reaches_does_not_use_up_what_is_owed,
     a_message_that_alone_is_turned_away_ends_in_front_of_a_person,
@@ -155,6 +156,34 @@ async fn after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answ
     assert!(matches!(sending.await, Ok(Ok(sender::Outcome::Worked))));
     assert!(matches!(process.send(of_ana).await, Ok(sender::Outcome::Worked)));
     assert_eq!(world.gateway.posts().len(), 2);
+}
+
+async fn of_several_unclear_sends_none_holds_the_channel_once_the_gateway_answers(world: &World) {
+    world.rules(|policy| policy.send_in_flight = 2);
+    let [mei, tom, eve] = [MEI, "6580000002@c.us", "6580000003@c.us"].map(|chat| world.chat(chat));
+    let (of_mei, of_tom) = (has_an_answer_owed(mei).await, has_an_answer_owed(tom).await);
+    let of_eve = has_an_answer_owed(eve).await;
+    let process = world.process();
+    let (first, second) = (world.gateway.loses(), world.gateway.loses());
+    let sends = |of| {
+        let process = world.process();
+        tokio::spawn(async move { process.send(of).await })
+    };
+    let to_mei = sends(of_mei);
+    first.reached().await;
+    let to_tom = sends(of_tom);
+    second.reached().await;
+    let silence = world.gateway.is_silent();
+    first.release();
+    silence.reached().await;
+    world.pass(400);
+    second.release();
+    assert!(matches!(to_tom.await, Ok(Ok(sender::Outcome::Worked))));
+    assert!(matches!(process.send(of_eve).await, Ok(sender::Outcome::Blocked(_))));
+    silence.release();
+    assert!(matches!(to_mei.await, Ok(Ok(sender::Outcome::Worked))));
+    assert!(matches!(process.send(of_eve).await, Ok(sender::Outcome::Worked)), "nothing is held any longer");
+    assert_eq!(world.gateway.posts().len(), 3);
 }
 
 async fn a_gateway_that_others_ask_too_much_is_there_all_the_same(world: &World) {

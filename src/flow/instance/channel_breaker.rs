@@ -5,7 +5,7 @@
 //! the gateway is silent and let go when it answers. One that dies meanwhile leaves a hold that ends by itself.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, btree_map::Entry as Slot},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -51,8 +51,8 @@ pub struct ChannelBreaker {
     pub stop: CancellationToken,
     /// How many have reached nobody since one did, by channel.
     pub missed: Mutex<BTreeMap<String, u32>>,
-    /// Channels that are held by this instance now.
-    pub open: Mutex<BTreeSet<String>>,
+    /// Channels that are held by this instance now, each until the latest moment that any of its sends has asked for.
+    pub open: Mutex<BTreeMap<String, Time>>,
 }
 
 impl ChannelBreaker {
@@ -83,16 +83,21 @@ impl ChannelBreaker {
     /// Waits until the gateway answers, and lets the channel go: the next send is the probe. Where this instance is
     /// waiting already, there is nothing to do.
     pub async fn wait(&self, channel: &Channel, held_until: Time) {
-        if !self.open().insert(channel.name.clone()) {
-            return;
-        }
+        match self.open().entry(channel.name.clone()) {
+            Slot::Occupied(mut held) => {
+                let latest = held_until.max(*held.get());
+                held.insert(latest);
+                return;
+            }
+            Slot::Vacant(free) => free.insert(held_until),
+        };
         self.note(channel, EventType::BreakerOpened).await;
         let outcome = tokio::select! {
             () = self.stop.cancelled() => Ok(()),
-            outcome = self.until_answered(channel, held_until) => outcome,
+            outcome = self.until_answered(channel) => outcome,
         };
-        self.open().remove(&channel.name);
         if let Err(error) = outcome {
+            self.open().remove(&channel.name);
             tracing::warn!(
                 error = error.cause(),
                 channel = channel.name,
@@ -104,25 +109,45 @@ impl ChannelBreaker {
         }
     }
 
-    async fn until_answered(&self, channel: &Channel, mut held_until: Time) -> Result<(), ledger::Error> {
+    async fn until_answered(&self, channel: &Channel) -> Result<(), ledger::Error> {
         let mut pause_ms = FIRST_MS;
         loop {
             // It may have another gateway by now: the one before it may never answer. One that was removed is held by nobody.
-            let Some(channel) = self.channels.get(&channel.name) else { return Ok(()) };
+            let Some(channel) = self.channels.get(&channel.name) else {
+                self.open().remove(&channel.name);
+                return Ok(());
+            };
             if self.answers(&channel).await? {
-                break;
+                return self.let_go(&channel.name).await;
             }
-            held_until = self.hold_for(&channel, pause_ms).await?;
+            self.hold_for(&channel, pause_ms).await?;
             tokio::time::sleep(duration(pause_ms)).await;
             pause_ms = next_pause_ms(pause_ms, self.open_ms);
         }
-        self.registry.release_channel(&channel.name, held_until, self.ledger.now().await?).await
+    }
+
+    /// Another send of this instance, which was under way when the channel was held, may hold it for longer meanwhile: nobody
+    /// else would let go of that.
+    async fn let_go(&self, channel: &str) -> Result<(), ledger::Error> {
+        loop {
+            let held = self.open().get(channel).copied();
+            let Some(held_until) = held else { return Ok(()) };
+            self.registry.release_channel(channel, held_until, self.ledger.now().await?).await?;
+            let mut open = self.open();
+            if open.get(channel) == Some(&held_until) {
+                open.remove(channel);
+                return Ok(());
+            }
+        }
     }
 
     async fn hold_for(&self, channel: &Channel, pause_ms: i64) -> Result<Time, ledger::Error> {
         let until =
             self.ledger.now().await?.plus_ms(pause_ms + channel.policy.provider_timeout_ms + MARGIN_MS);
         self.registry.hold_channel(&channel.name, until).await?;
+        if let Some(held) = self.open().get_mut(&channel.name) {
+            *held = until.max(*held);
+        }
         Ok(until)
     }
 
@@ -148,7 +173,7 @@ impl ChannelBreaker {
     }
 
     async fn note(&self, channel: &Channel, kind: EventType) {
-        let is_open = self.open().contains(&channel.name);
+        let is_open = self.open().contains_key(&channel.name);
         show(&channel.name, if is_open { 1.0 } else { 0.0 });
         if let Err(error) = self.keep(channel, kind).await {
             tracing::warn!(
@@ -165,7 +190,7 @@ impl ChannelBreaker {
         self.ledger.keep(vec![event], Vec::new()).await
     }
 
-    fn open(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<String, Time>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -56,6 +56,8 @@ pub(crate) enum Answer {
     LostBefore,
     /// It goes, as soon as the test lets it.
     Held(Hold),
+    /// Nobody hears of it, as soon as the test lets it end.
+    LostHeld(Hold),
 }
 
 /// Where it can be seen that a message has gone, besides the answer to its POST.
@@ -198,6 +200,13 @@ impl Gateway {
         hold
     }
 
+    /// The same, and nobody hears whether it went. It did not.
+    pub(crate) fn loses(&self) -> Hold {
+        let hold = Hold::new();
+        self.answers(Answer::LostHeld(hold.clone()));
+        hold
+    }
+
     /// From now on the gateway has this link to the file of that message.
     pub(crate) fn gives_link(&self, message: &str, url: &str) {
         lock(&self.links).insert(message.to_owned(), url.to_owned());
@@ -284,7 +293,7 @@ impl Provider for Gateway {
 
     async fn send(&self, message: &Outgoing) -> Sent {
         let answer = lock(&self.answers).pop_front();
-        if let Some(Answer::Held(hold)) = &answer {
+        if let Some(Answer::Held(hold) | Answer::LostHeld(hold)) = &answer {
             hold.wait().await;
         }
         let goes = matches!(answer, None | Some(Answer::Held(_) | Answer::LostAfter));
@@ -302,7 +311,7 @@ impl Provider for Gateway {
                 lock(&self.reports).push_back(green_api::state(seconds, "authorized"));
                 Sent::NotLinked { state: "notAuthorized".to_owned(), detail }
             }
-            Some(Answer::LostAfter | Answer::LostBefore) => Sent::Unclear { detail },
+            Some(Answer::LostAfter | Answer::LostBefore | Answer::LostHeld(_)) => Sent::Unclear { detail },
         }
     }
 
