@@ -5,6 +5,7 @@ import { mayAct } from "../state/session.js";
 import { channelTitle } from "../state/shelf.js";
 import { Avatar } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
+import { useKeptFocus } from "../parts/kept_focus.js";
 import { isComposing } from "../parts/keys.js";
 import { day, t } from "../words/index.js";
 import { optIn, rename } from "./acts.js";
@@ -18,13 +19,15 @@ const NAME_MAX = 256;
 /** @param {{it: Wire.Conversation}} props */
 export function ContactCard({ it }) {
   const isEdited = useSignal(false);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  useKeptFocus(box, () => box.current?.querySelector(".contact-name button"));
   useEffect(() => {
     isEdited.value = false;
   }, [it.id]);
-  return html`<div class="contact-card">
+  return html`<div class="contact-card" ref=${box}>
     <${Avatar} name=${it.contact.name} chat=${it.chat_id} />
     ${isEdited.value ? html`<${Name} it=${it} onClose=${() => (isEdited.value = false)} />`
-    : html`<p class="contact-name"><b>${contactName(it)}</b>
+    : html`<p class="contact-name"><b dir="auto">${contactName(it)}</b>
         ${mayAct() && html`<button type="button" class="bare" aria-label=${t("contact.rename")} title=${t("contact.rename")} onClick=${() => (isEdited.value = true)}><${Icon} name="pen" /></button>`}</p>`}
     ${it.opted_out && html`<p class="tag is-warn"><${Icon} name="pause" />${t("contact.opted_out")}
       ${mayAct() && html`<button type="button" class="bare" title=${t("contact.opt_in_hint")} onClick=${() => void optIn(it)}>${t("contact.opt_in")}</button>`}</p>`}
@@ -48,7 +51,7 @@ function Name({ it, onClose }) {
     if (!name || name === it.contact.name || (await rename(it, name))) onClose();
   }
   return html`<form class="contact-name" onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && !isComposing(event) && (event.preventDefault(), onClose())}>
-    <input ref=${field} defaultValue=${it.contact.name ?? ""} maxlength=${NAME_MAX} aria-label=${t("contact.name")} />
+    <input ref=${field} dir="auto" defaultValue=${it.contact.name ?? ""} maxlength=${NAME_MAX} aria-label=${t("contact.name")} />
     <button class="is-primary">${t("save")}</button>
   </form>`;
 }

@@ -6,6 +6,7 @@ import { FIRST, GROUPS, inboxAt } from "../state/filter.js";
 import { go, route } from "../state/route.js";
 import { agents, channelTitle, channels, labels } from "../state/shelf.js";
 import { Icon } from "../parts/icon.js";
+import { useKeptFocus } from "../parts/kept_focus.js";
 import { isComposing, useKeys } from "../parts/keys.js";
 import { Popover } from "../parts/popover.js";
 import { number, t, word } from "../words/index.js";
@@ -131,8 +132,10 @@ function Choice({ words, value, options, onChoose }) {
 /** The filters in force, each with the button that takes it away. */
 export function Narrowed() {
   const all = narrowed();
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  useKeptFocus(box, () => box.current?.querySelector("button") ?? document.querySelector(".filter-button"));
   if (all.length === 0) return null;
-  return html`<ul role="list" class="narrowed" aria-label=${t("filter.in_force")}>
+  return html`<ul role="list" ref=${box} class="narrowed" aria-label=${t("filter.in_force")}>
     ${all.map(({ words, undo }) => html`<li key=${words}>
       <button type="button" class="tag" onClick=${() => narrow(undo)} aria-label=${t("filter.drop", { words })}>${words}<${Icon} name="close" /></button>
     </li>`)}

@@ -8,6 +8,7 @@ import { serverNow } from "../wire/server_time.js";
 import { Confirm, Dialog } from "../parts/dialog.js";
 import { Field, Form, OneOf, Send } from "../parts/form.js";
 import { Icon } from "../parts/icon.js";
+import { useKeptFocus } from "../parts/kept_focus.js";
 import { minute } from "../parts/now.js";
 import { say, sayProblem } from "../parts/toast.js";
 import { appointment, span, t } from "../words/index.js";
@@ -21,6 +22,9 @@ export function FollowUp({ it }) {
   const isEdited = useSignal(false);
   /** Of the one that was asked about: another that takes its place meanwhile is not called off for it. */
   const askedId = useSignal("");
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  // What is planned and what is not have other buttons; and neither has any where nothing can be.
+  useKeptFocus(box, () => box.current?.querySelector("button") ?? box.current);
   const pending = it.follow_up;
 
   async function cancel() {
@@ -35,10 +39,10 @@ export function FollowUp({ it }) {
     }
   }
   const why = whyNone(it);
-  return html`<div class="follow-up">
+  return html`<div class="follow-up" ref=${box} tabindex="-1">
     ${pending ? html`
       <p class="follow-up-when"><${Icon} name="clock" /><span><b>${dueIn(pending.due_at)}</b> <time datetime=${pending.due_at}>${appointment(pending.due_at)}</time></span></p>
-      <p class="follow-up-what">${pending.text ? `“${pending.text}”` : pending.instructions ? t("follow_up.by_ai_told", { told: pending.instructions }) : t("follow_up.by_ai")}</p>
+      <p class="follow-up-what" dir="auto">${pending.text ? `“${pending.text}”` : pending.instructions ? t("follow_up.by_ai_told", { told: pending.instructions }) : t("follow_up.by_ai")}</p>
       <p class="hint">${t("follow_up.by", { who: actorName(pending.created_by) })}</p>
       ${mayAct() && html`<p class="buttons">
         <button type="button" onClick=${() => (isEdited.value = true)}>${t("follow_up.edit")}</button>

@@ -1,9 +1,10 @@
 // The labels of a conversation: taken away one by one, added from a list that narrows as one types.
 
-import { html, useSignal } from "../vendor/preact.js";
+import { html, useRef, useSignal } from "../vendor/preact.js";
 import { isAdminOfAll, mayAct } from "../state/session.js";
 import { label, labels } from "../state/shelf.js";
 import { Icon } from "../parts/icon.js";
+import { useKeptFocus } from "../parts/kept_focus.js";
 import { Popover } from "../parts/popover.js";
 import { t } from "../words/index.js";
 import { change } from "./acts.js";
@@ -12,7 +13,9 @@ import { change } from "./acts.js";
 
 /** @param {{it: Wire.Conversation}} props */
 export function Labels({ it }) {
-  return html`<div class="labels">
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  useKeptFocus(box, () => box.current?.querySelector(".field-button"));
+  return html`<div class="labels" ref=${box}>
     ${it.labels.map((name) => html`<span key=${name} class="tag on-label">
       <${Dot} colour=${label(name)?.colour} />${name}
       ${mayAct() && html`<button type="button" class="bare" aria-label=${t("label.remove", { name })} onClick=${() => void change(it.id, { remove_labels: [name] })}><${Icon} name="close" /></button>`}

@@ -3,6 +3,7 @@
 import { html, useEffect, useMemo, useRef, useSignal } from "../vendor/preact.js";
 import { route } from "../state/route.js";
 import { Icon } from "../parts/icon.js";
+import { useKeptFocus } from "../parts/kept_focus.js";
 import { isLookedAt } from "../parts/looked.js";
 import { problemText, sayProblem } from "../parts/toast.js";
 import { clock, day, moment, t } from "../words/index.js";
@@ -56,6 +57,8 @@ export function Thread({ open, it, events, acts, onReply, onEdit }) {
     isEnd,
     onEnd: () => thread.hasNewer.peek() && !thread.problem.peek() && void thread.newer(),
   });
+  // What was tried again or discarded, and the button that did so, go; the messages stay.
+  useKeptFocus(box, () => box.current);
   const newest = messages.at(-1)?.seq ?? 0;
   const seen = useRef(0);
   // What was loaded to begin with is not new to whoever stands further back, nor is what lies between there and the end.

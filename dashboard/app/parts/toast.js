@@ -1,10 +1,11 @@
 // Short words about what was just done or could not be. They go away by themselves, unless they are about a failure.
 
-import { effect, html, signal, untracked } from "../vendor/preact.js";
+import { effect, html, signal, untracked, useRef } from "../vendor/preact.js";
 import { Problem } from "../wire/api.js";
 import { en } from "../words/en.js";
 import { LANGUAGES, language, t, unfetched } from "../words/index.js";
 import { Icon } from "./icon.js";
+import { useKeptFocus } from "./kept_focus.js";
 
 const SHOWN_MS = 5_000;
 /** With something to press: as long as it takes to get there by keys. */
@@ -67,7 +68,12 @@ export function problemText(problem) {
 }
 
 export function Toasts() {
-  return html`<div class="toasts" role="status" aria-live="polite">
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  /** Where one came from. @type {{current: EventTarget | null}} */
+  const came = useRef(null);
+  useKeptFocus(box, () => box.current?.querySelector("button") ?? (came.current instanceof HTMLElement && came.current.isConnected ? came.current : document.querySelector("#thread-title, main [tabindex], main a, main button")));
+  const enter = (/** @type {FocusEvent} */ { relatedTarget: from }) => void (from instanceof Node && box.current?.contains(from) || (came.current = from));
+  return html`<div class="toasts" role="status" aria-live="polite" ref=${box} onFocusIn=${enter}>
     ${toasts.value.map((toast) => html`
       <div class="toast ${toast.isBad ? "is-bad" : ""}" key=${toast.id} id="toast-${toast.id}">
         <span>${toast.text}</span>
