@@ -8,6 +8,7 @@ import { again, begin, conversation as known, counts, filter, isListed, list, li
 import { connection, open as openFeed } from "../app/state/feed.js";
 import { FIRST } from "../app/state/filter.js";
 import { aim, hold, letGo } from "../app/inbox/list.js";
+import { rowHeight } from "../app/inbox/row.js";
 import { openSuggestions } from "../app/inbox/suggestions.js";
 
 const LIST = "GET /conversations";
@@ -271,4 +272,13 @@ test("while somebody aims at a row with the mouse, or presses it, no other comes
   letGo();
   await pass(200);
   assert.deepEqual(list.peek().length, 2);
+});
+
+test("a row is as high as its words need where a browser has them larger", (t) => {
+  t.after(() => delete globalThis.getComputedStyle);
+  const high = (fontSize) => {
+    globalThis.getComputedStyle = () => ({ fontSize });
+    return rowHeight();
+  };
+  assert.deepEqual([high("16px"), high("32px"), high("")], [72, 144, 72]);
 });

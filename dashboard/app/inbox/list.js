@@ -1,16 +1,16 @@
 // The conversations: groups, search, filters, and the list itself, gone through with j and k.
 
-import { html, useCallback, useEffect, useRef, useSignal } from "../vendor/preact.js";
+import { html, useCallback, useEffect, useMemo, useRef, useSignal } from "../vendor/preact.js";
 import { again, conversation, counts, filter, hasMore, isHeld, isListed, list, listProblem, more, shorten } from "../state/conversations.js";
 import { FIRST, inboxAt } from "../state/filter.js";
 import { go, route } from "../state/route.js";
-import { isAdminOfAll } from "../state/session.js";
+import { isAdminOfAll, seesAllOf } from "../state/session.js";
 import { Icon } from "../parts/icon.js";
 import { useKeys } from "../parts/keys.js";
 import { problemText } from "../parts/toast.js";
 import { t } from "../words/index.js";
 import { Filters, Groups, Narrowed, Search, narrow } from "./filters.js";
-import { ROW_PX, Row, hrefOf } from "./row.js";
+import { Row, hrefOf, rowHeight } from "./row.js";
 import { Virtual } from "./virtual.js";
 
 const LIST = "conversations";
@@ -21,6 +21,7 @@ export function List() {
   const hands = useRef(/** @type {import("./virtual.js").Hands | null} */ (null));
   const selected = useSignal(/** @type {string | null} */ (null));
   const pane = useRef(/** @type {HTMLElement | null} */ (null));
+  const height = useMemo(rowHeight, []);
   const ids = list.value;
   const openId = route.value.id;
   const here = selected.value && ids.includes(selected.value) ? selected.value : openId;
@@ -66,7 +67,7 @@ export function List() {
     </header>
     <div id=${LIST} class="list-body" role="tabpanel" aria-label=${t("list")} aria-busy=${!isListed.value}
         onPointerMove=${aim} onPointerDown=${hold} onPointerUp=${letGo} onPointerCancel=${letGo} onPointerLeave=${letGo}>
-      <${Virtual} ids=${ids} height=${ROW_PX} label=${t("list")} pinned=${at} reset=${filter.value} hands=${hands} onNearEnd=${() => void more()}
+      <${Virtual} ids=${ids} height=${height} label=${t("list")} pinned=${at} reset=${filter.value} hands=${hands} onNearEnd=${() => void more()}
           row=${(/** @type {string} */ id, /** @type {number} */ index) => html`<${Row} id=${id} isOpen=${id === openId} isSelected=${id === selected.value}
             canTab=${at < 0 ? index === 0 : index === at} onSelect=${pick} />`}>
         <${Foot} />
@@ -140,7 +141,7 @@ export function Empty() {
   </div>`;
   if (group === "all" || counts.value?.all === 0) return html`<div class="empty">
     <p>${t("list.none_yet")}</p>
-    <a class="button" href="/playground" data-within><${Icon} name="phone" />${t("list.play")}</a>
+    ${seesAllOf(["sandbox"]) && html`<a class="button" href="/playground" data-within><${Icon} name="phone" />${t("list.play")}</a>`}
     ${isAdminOfAll() && html`<a class="button" href="/settings/channels" data-within>${t("list.connect")}</a>`}
   </div>`;
   return html`<div class="empty">

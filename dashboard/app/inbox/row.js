@@ -16,8 +16,12 @@ import { hits, summary } from "./summary.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
-/** As high as each row is, whatever stands in it. The style sheet takes it from here. */
-export const ROW_PX = 72;
+/** As high as each row is, whatever stands in it, where letters are as large as browsers have them. */
+const ROW_PX = 72;
+const LETTERS_PX = 16;
+
+/** The same where they are set larger, as its words are. The style sheet takes it from here. */
+export const rowHeight = () => Math.round((ROW_PX * (parseFloat(getComputedStyle(document.documentElement).fontSize) || LETTERS_PX)) / LETTERS_PX);
 
 /** Rows move far more often than they change: one that did not change is not drawn again. */
 export const Row = memo(function Row(/** @type {{id: string, isOpen: boolean, isSelected: boolean, canTab: boolean, onSelect: (id: string) => void}} */ { id, isOpen, isSelected, canTab, onSelect }) {
