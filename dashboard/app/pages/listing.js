@@ -15,11 +15,12 @@ import { problemText } from "../parts/toast.js";
 
 /**
  * Rows and columns; on a phone each row is a card, and each cell has its head before it.
- * @param {{label: string, columns: Column<any>[], items: any[], id: (item: any) => string, look?: (item: any) => string}} props
+ * @param {{label: string, columns: Column<any>[], items: any[], id: (item: any) => string, look?: (item: any) => string, isStop?: boolean}} props
+ *   `isStop`: nothing in it takes the focus, so that it has to itself, or keys would not scroll it
  */
-export function Table({ label, columns, items, id, look }) {
+export function Table({ label, columns, items, id, look, isStop }) {
   // The roles are said again because a table that is laid out as cards is none to a reader any more.
-  return html`<div class="rows" role="region" aria-label=${label}>
+  return html`<div class="rows" role="region" aria-label=${label} tabindex=${isStop ? 0 : undefined}>
     <table class="cards" role="table">
       <thead role="rowgroup"><tr role="row">${columns.map((column) => html`<th role="columnheader" scope="col" class=${column.look}>${column.words}</th>`)}</tr></thead>
       <tbody role="rowgroup">

@@ -26,7 +26,7 @@ export function Audit() {
     <header><h1>${t("settings.audit")}</h1></header>
     <p class="lead">${t("audit.lead")}</p>
     <${Listing} listed=${listed} empty=${t("audit.empty")} missing=${t("audit.missing")}>
-      ${(/** @type {Deed[]} */ items) => html`<${Table} label=${t("settings.audit")} items=${items} id=${(/** @type {Deed} */ it) => it.id} columns=${columns()} />`}
+      ${(/** @type {Deed[]} */ items) => html`<${Table} label=${t("settings.audit")} items=${items} id=${(/** @type {Deed} */ it) => it.id} columns=${columns()} isStop />`}
     </${Listing}>`;
 }
 
