@@ -3,11 +3,12 @@
 
 import { html, useEffect, useMemo, useSignal } from "../vendor/preact.js";
 import { preferences } from "../state/preferences.js";
+import { seesAllOf } from "../state/session.js";
 import { t } from "../words/index.js";
 import { problemText } from "../parts/toast.js";
 import { Agent } from "./agent.js";
 import { behaviour, isTroubled, loadBehaviour, sandboxProblem } from "./behaviour.js";
-import { chosen, follow as followContacts, isListed, loadContacts, makeUp } from "./contacts.js";
+import { CHANNEL, chosen, follow as followContacts, isListed, loadContacts, makeUp } from "./contacts.js";
 import { Decisions } from "./decisions.js";
 import { Knobs } from "./knobs.js";
 import { OwnPhone } from "./own_phone.js";
@@ -76,13 +77,15 @@ function Played({ contact }) {
 /** No sandbox: why, and what to do about it. */
 function Absent() {
   const problem = sandboxProblem.value;
+  // To whoever does not have the channel the server says no more than that it is not there.
+  const isMine = seesAllOf([CHANNEL]);
   if (problem?.isNotThere) {
     return html`<div class="sheet"><header><h1>${t("nav.playground")}</h1></header>
       <div class="card empty">
-        <h2>${t("play.off")}</h2>
+        <h2>${isMine ? t("play.off") : t("play.not_yours")}</h2>
         <p>${t("play.off_what")}</p>
-        <p>${t("play.off_how")} <code>BATON_SANDBOX=on baton serve</code></p>
-        <p>${t("play.off_demo")} <code>baton demo</code></p>
+        ${isMine && html`<p>${t("play.off_how")} <code>BATON_SANDBOX=on baton serve</code></p>
+          <p>${t("play.off_demo")} <code>baton demo</code></p>`}
         <p>${t("play.off_channel")}</p>
       </div>
     </div>`;

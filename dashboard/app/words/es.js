@@ -1375,6 +1375,7 @@ export const es = {
   "play.tab_knobs": "Fallos",
 
   "play.off": "El canal de pruebas está desactivado aquí",
+  "play.not_yours": "El canal de pruebas no está entre tus canales",
   "play.off_what": "La zona de pruebas necesita el canal «sandbox»: contactos que interpretas tú, sin WhatsApp y sin número de teléfono.",
   "play.off_how": "Para tenerlo junto a tus propios canales, arranca Baton con",
   "play.off_demo": "Para probarlo sin nada más, ejecuta",

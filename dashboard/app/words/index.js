@@ -94,9 +94,14 @@ export function money(value) {
   return once(`money ${maximumFractionDigits} ${language.value}`, () => new Intl.NumberFormat(language.value, { maximumFractionDigits })).format(value);
 }
 
+/** Languages with a region; what else a browser may name, `Intl` may refuse. */
+const TAG = /^[a-z]{2,3}(-[A-Z][a-z]{3})?(-[A-Z]{2})?$/;
+/** In which way dates are written: one language has several, and the browser knows which is at home here. */
+const region = computed(() => navigator.languages.find((tag) => tag.split("-")[0] === language.value && TAG.test(tag)) ?? language.value);
+
 /** @param {string} name @param {Intl.DateTimeFormatOptions} options */
 const dates = (name, options) =>
-  once(`${name} ${language.value}`, () => new Intl.DateTimeFormat(language.value, options));
+  once(`${name} ${region.value}`, () => new Intl.DateTimeFormat(region.value, options));
 
 /** Hour and minute. @param {string | number | Date} at */
 export const clock = (at) => dates("clock", { hour: "2-digit", minute: "2-digit" }).format(new Date(at));

@@ -1375,6 +1375,7 @@ export const pt = {
   "play.tab_knobs": "Falhas",
 
   "play.off": "O canal de testes está desligado aqui",
+  "play.not_yours": "O canal de testes não está entre os seus canais",
   "play.off_what": "A área de testes precisa do canal “sandbox”: contatos que você interpreta, sem WhatsApp e sem número de telefone.",
   "play.off_how": "Para tê-lo ao lado dos seus canais, inicie o Baton com",
   "play.off_demo": "Para experimentar sem mais nada, execute",

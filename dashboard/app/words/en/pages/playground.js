@@ -8,6 +8,7 @@ export const playground = {
   "play.tab_knobs": "Trouble",
 
   "play.off": "The sandbox is switched off here",
+  "play.not_yours": "The sandbox is not among your channels",
   "play.off_what": "The playground needs the channel “sandbox”: contacts that you play by hand, without WhatsApp and without a phone number.",
   "play.off_how": "To have it beside your own channels, start Baton with",
   "play.off_demo": "To try it with nothing else, run",
