@@ -57,26 +57,31 @@ fn is_overtaken(play: &mut Play, letter: Uuid) -> bool {
     matches!(refused, Err(Refusal::Overtaken(_))) && is_open
 }
 
+/// By a newer answer, to the contact's next message or wanted by a person: while it is written or owed, whichever comes first.
+fn is_overtaken_by_the_answer(play: &mut Play, letter: Uuid, is_owed: bool, by_a_person: bool, told: &str) {
+    if by_a_person {
+        assert!(play.step(|docket, _| inbox::answer_now(docket)));
+    } else {
+        play.says("m2");
+    }
+    let begun = play.begins();
+    if is_owed {
+        play.writes(&begun, "the answer");
+    }
+    assert!(is_overtaken(play, letter), "{told}");
+    if !is_owed {
+        play.writes(&begun, "the answer");
+    }
+    assert_eq!(play.sends(), ["the answer"], "{told}");
+}
+
 #[test]
 fn a_letter_is_overtaken_by_a_newer_answer_that_is_written_or_owed() {
     for (burst, is_owed) in ways() {
         for by_a_person in [false, true] {
             let told = format!("{burst:?}, owed: {is_owed}, asked for by a person: {by_a_person}");
             let (mut play, letter) = given_up(burst);
-            if by_a_person {
-                assert!(play.step(|docket, _| inbox::answer_now(docket)));
-            } else {
-                play.says("m2");
-            }
-            let begun = play.begins();
-            if is_owed {
-                play.writes(&begun, "the answer");
-            }
-            assert!(is_overtaken(&mut play, letter), "{told}");
-            if !is_owed {
-                play.writes(&begun, "the answer");
-            }
-            assert_eq!(play.sends(), ["the answer"], "{told}");
+            is_overtaken_by_the_answer(&mut play, letter, is_owed, by_a_person, &told);
             assert!(is_overtaken(&mut play, letter), "{told}, and it has left");
         }
     }
@@ -134,20 +139,7 @@ fn a_letter_about_a_send_is_overtaken_by_a_newer_answer_that_is_written_or_owed(
         for by_a_person in [false, true] {
             let told = format!("{burst:?}, owed: {is_owed}, asked for by a person: {by_a_person}");
             let (mut play, letter, _) = refused(burst);
-            if by_a_person {
-                assert!(play.step(|docket, _| inbox::answer_now(docket)));
-            } else {
-                play.says("m2");
-            }
-            let begun = play.begins();
-            if is_owed {
-                play.writes(&begun, "the answer");
-            }
-            assert!(is_overtaken(&mut play, letter), "{told}");
-            if !is_owed {
-                play.writes(&begun, "the answer");
-            }
-            assert_eq!(play.sends(), ["the answer"], "{told}");
+            is_overtaken_by_the_answer(&mut play, letter, is_owed, by_a_person, &told);
         }
     }
 }

@@ -2,14 +2,25 @@
 
 use std::time::Duration;
 
+use actix_web::dev::ServerHandle;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    task::JoinHandle,
 };
 
 use super::{ADMIN, World};
 use crate::http::serve;
 
+/// It runs until its handle stops it.
+fn running(world: &World) -> (u16, ServerHandle, JoinHandle<std::io::Result<()>>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let server = serve(world.doors.clone(), listener, Duration::from_secs(60)).expect("a server");
+    (port, server.handle(), tokio::spawn(server))
+}
+
+/// What is answered, to the end of the connection.
 async fn exchange(port: u16, request: String) -> String {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).await.expect("connected");
     socket.write_all(request.as_bytes()).await.expect("written");
@@ -21,30 +32,16 @@ async fn exchange(port: u16, request: String) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_goes_on_writing_what_nobody_reads_is_cut_off() {
     let world = World::new();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    let server = serve(world.doors.clone(), listener, Duration::from_secs(60)).expect("a server");
-    let handle = server.handle();
-    let running = tokio::spawn(server);
+    let (port, handle, running) = running(&world);
 
-    let asks = |path: &str| {
-        let head = format!(
+    for path in ["/webhooks/green-api/default", "/api/v1/channels", "/nowhere"] {
+        let begun = format!(
             "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
              Transfer-Encoding: chunked\r\n\r\n1\r\n{{\r\n"
         );
-        async move {
-            let mut socket = TcpStream::connect(("127.0.0.1", port)).await.expect("connected");
-            socket.write_all(head.as_bytes()).await.expect("written");
-            let mut answer = Vec::new();
-            // To the end of the connection: the server's half of it, while the body goes on and on.
-            socket.read_to_end(&mut answer).await.expect("read");
-            let answer = String::from_utf8(answer).expect("text");
-            assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
-            assert!(answer.contains("connection: close"), "{answer}");
-        }
-    };
-    for path in ["/webhooks/green-api/default", "/api/v1/channels", "/nowhere"] {
-        asks(path).await;
+        let answer = exchange(port, begun).await;
+        assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
+        assert!(answer.contains("connection: close"), "{answer}");
     }
 
     // Who writes to its end may ask again on the same connection.
@@ -62,11 +59,7 @@ async fn whoever_goes_on_writing_what_nobody_reads_is_cut_off() {
 #[tokio::test(flavor = "multi_thread")]
 async fn head_has_no_body_a_large_body_is_not_awaited_and_streams_do_not_hold_the_stop() {
     let world = World::new();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    let server = serve(world.doors.clone(), listener, Duration::from_secs(60)).expect("a server");
-    let handle = server.handle();
-    let running = tokio::spawn(server);
+    let (port, handle, running) = running(&world);
 
     let head =
         exchange(port, "HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".to_owned()).await;
