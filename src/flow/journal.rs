@@ -62,7 +62,7 @@ words! {
 }
 
 /// The detail of a failure that the provider reports of a message which it had accepted.
-const REPORTED: &str = "reported by the provider";
+pub(super) const REPORTED: &str = "reported by the provider";
 
 /// One line for each decision of a race, under a target of its own; and for those who look closer, one for whatever else happens.
 pub fn log(event: &Event) {

@@ -15,7 +15,7 @@ use crate::{
         policy::Policy,
         turn::{LetterKind, LetterState},
     },
-    flow::conversations,
+    flow::{conversations, journal::REPORTED},
 };
 
 /// A delivery status: moves the message forward, or waits for the answer that will tell its id.
@@ -104,7 +104,7 @@ pub(super) fn advance(
     let Some(next) = delivery.state.reported(report) else { return };
     if next == DeliveryState::Failed {
         let reason = reason.unwrap_or(DeliveryReason::Refused);
-        outbox::give_up(docket, policy, id, DeliveryState::Failed, reason, "reported by the provider");
+        outbox::give_up(docket, policy, id, DeliveryState::Failed, reason, REPORTED);
         return;
     }
     if !delivery.state.is_accepted()
