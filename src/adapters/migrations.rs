@@ -33,6 +33,7 @@ macro_rules! migrations {
             "moved" = "0020_moved",
             "messages by provider id" = "0021_messages_by_provider_id",
             "lanes" = "0022_lanes",
+            "erased usage" = "0023_erased_usage",
         }
     };
     ($database:literal: $($name:literal = $file:literal,)+) => {

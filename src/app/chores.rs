@@ -31,6 +31,7 @@ use crate::{
         provider::SANDBOX,
         reconcile::Reconciler,
         repair::{self, Repair},
+        spending,
         turn::Turns,
     },
 };
@@ -197,6 +198,10 @@ impl Chores {
             (
                 "old deliveries to endpoints were",
                 parts.endpoints.forget_deliveries(now.plus_ms(-notify::KEPT_MS)),
+            ),
+            (
+                "what was spent on erased people was",
+                places.forget_usage(now.plus_ms(-spending::ERASED_KEPT_MS)),
             ),
             ("void sessions were", places.forget_void(now)),
             ("old refused sign-ins were", places.forget_refused(now.plus_ms(-audit::REFUSED_KEPT_MS))),

@@ -114,6 +114,10 @@ mod tests {
             let used = self.used.lock().expect("whole");
             Ok(used.iter().map(|(name, tokens)| ((*name).to_owned(), usage(*tokens))).collect())
         }
+
+        async fn forget_usage(&self, _before: Time) -> Result<u64, Error> {
+            unreachable!("counting forgets nothing")
+        }
     }
 
     /// Whose ceilings are reached.

@@ -15,11 +15,18 @@ use crate::domain::{
 
 use super::{archive::Usage, conversations, inbox, ledger::Error};
 
+/// What the turns of erased people had used is known this long: longer than any day.
+pub const ERASED_KEPT_MS: i64 = 2 * 24 * 60 * 60 * 1_000;
+
 /// Place: what was used of models, over all instances.
 #[async_trait]
 pub trait Used: Send + Sync {
-    /// Tokens of these channels in turns that have ended since then, each with its channel, by model.
+    /// Tokens of these channels in turns that have ended since then, each with its channel, by model; also in those of people who were
+    /// erased, if `since` is a whole quarter of an hour, as the beginning of a day is in every time zone.
     async fn usage(&self, channels: &[String], since: Time) -> Result<Vec<(String, Usage)>, Error>;
+
+    /// Forgets what the turns of erased people had used before then. Returns how many rows.
+    async fn forget_usage(&self, before: Time) -> Result<u64, Error>;
 }
 
 /// Everything that waits goes to a person: nobody answers it by itself today.

@@ -6,7 +6,10 @@ use uuid::Uuid;
 
 use super::{depths, follow_ups::NOT_LEFT, read_limit::ReadLimit, turns::none_left, waits};
 use crate::{
-    adapters::sql::{Statement, Store, cell},
+    adapters::{
+        purge,
+        sql::{Statement, Store, cell},
+    },
     domain::time::Time,
     flow::{
         archive::{Bucket, Depths, Statistics, Usage},
@@ -293,15 +296,24 @@ impl<S: Store> Used for S {
     // Of all channels at once: no index knows the channel of a turn, and each question reads all turns since then.
     async fn usage(&self, channels: &[String], since: Time) -> Result<Vec<(String, Usage)>, Error> {
         let mut statement = Statement::new(
-            "select c.channel, t.model, t.wasted, cast(sum(t.input_tokens) as bigint) as input_tokens, \
-             cast(sum(t.output_tokens) as bigint) as output_tokens \
-             from turns t join conversations c on c.id = t.conversation_id where t.ended_at >= ",
+            "select u.channel, u.model, u.wasted, cast(sum(u.input_tokens) as bigint) as input_tokens, \
+             cast(sum(u.output_tokens) as bigint) as output_tokens from ( \
+             select c.channel, t.model, t.wasted, t.input_tokens, t.output_tokens \
+             from turns t join conversations c on c.id = t.conversation_id where t.ended_at >= $1",
+        )
+        .with(since);
+        only::<S>(&mut statement, " and c.channel", Some(channels)).push(
+            " union all select e.channel, e.model, false, e.input_tokens, e.output_tokens \
+             from erased_usage e where e.at >= $1",
         );
-        statement.bind(since);
-        only::<S>(&mut statement, " and c.channel", Some(channels))
-            .push(" group by 1, 2, 3 order by 1, 2, 3");
+        only::<S>(&mut statement, " and e.channel", Some(channels))
+            .push(") u group by 1, 2, 3 order by 1, 2, 3");
         let rows = self.rows(statement).await?;
         rows.iter().map(|row| Ok((cell(row, "channel")?, usage::<S>(row)?))).collect()
+    }
+
+    async fn forget_usage(&self, before: Time) -> Result<u64, Error> {
+        purge::remove(self, "erased_usage", "r.at < $1", before).await
     }
 }
 

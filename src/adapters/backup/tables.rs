@@ -32,6 +32,7 @@ pub(super) const TABLES: &[&str] = &[
     "tombstones",
     "erasures",
     "erased_chats",
+    "erased_usage",
     "audit",
 ];
 

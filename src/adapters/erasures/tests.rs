@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
+use super::QUARTER_MS;
 use crate::{
     adapters::{
         rows::{ParkedRow, RequestRow},
@@ -16,7 +17,7 @@ use crate::{
         docket::{Docket, Erasure, Parked, Remembered, Report},
         draft::DraftState,
         event::EventType,
-        turn::{DeadLetter, FollowUpState, LetterKind},
+        turn::{DeadLetter, FollowUpState, LetterKind, Turn},
     },
     flow::{
         forgetting::{
@@ -25,6 +26,7 @@ use crate::{
         },
         generator::cached_answers::{Answered, Answers as _, Question},
         ledger::{Key, Need, change},
+        spending::Used as _,
     },
 };
 
@@ -33,6 +35,7 @@ on_both_stores!(
     messages_go_page_by_page_and_their_hashes_stay,
     two_who_go_on_with_one_erasure_count_nothing_twice,
     two_who_begin_at_once_keep_one_key,
+    what_was_spent_on_the_erased_counts_that_day,
 );
 
 /// What becomes of the rows of a table when a person is erased.
@@ -54,7 +57,7 @@ use Fate::{AreHashes, AreLookedThrough, Go, GoWithMessages, Stay};
 
 /// Every table with every column. Whoever adds one decides here what becomes of it when a person is erased, and sees to
 /// it: in [`OwnedRows`], in the eraser, or not at all.
-const DECIDED: [(&str, Fate, &str); 32] = [
+const DECIDED: [(&str, Fate, &str); 33] = [
     (
         "agents",
         Stay,
@@ -108,6 +111,8 @@ const DECIDED: [(&str, Fate, &str); 32] = [
          state updated_at url",
     ),
     ("erased_chats", Go, "channel chat_id conversation_id"),
+    // Sums of a channel.
+    ("erased_usage", Stay, "at channel input_tokens model output_tokens"),
     ("erasures", Go, "actor conversation_id removed worked_at"),
     // Those that hang on no conversation say nothing of whose they are.
     (
@@ -342,4 +347,31 @@ async fn two_who_begin_at_once_keep_one_key<S: TestStore>(store: &S) {
     let [first] = store.tombstone_keys().await.expect("reads").try_into().expect("one key");
     store.keep_tombstone_key(1, vec![3; 8]).await.expect("written");
     assert_eq!(store.tombstone_keys().await.expect("reads"), [vec![3; 8], first], "the newest first");
+}
+
+async fn what_was_spent_on_the_erased_counts_that_day<S: TestStore>(store: &S) {
+    let mei = closed(store, 1).await;
+    let named = |model: &str, at| Turn { model: model.to_owned(), ..turn(at) };
+    let runs = vec![turn(NOW), named("large", NOW), turn(NOW.plus_ms(-24 * 4 * QUARTER_MS))];
+    store.keep_turns(&mei, runs).await;
+    let shop = ["shop".to_owned()];
+    let spent = async |since| {
+        let used = store.usage(&shop, since).await.expect("counts");
+        used.into_iter()
+            .map(|(_, used)| (used.model, used.input_tokens, used.output_tokens))
+            .collect::<Vec<_>>()
+    };
+    let quarter = NOW.plus_ms(-(NOW.0 % QUARTER_MS));
+    let wanted = [("large".to_owned(), 100, 20), ("small".to_owned(), 200, 40)];
+    assert_eq!(spent(quarter).await, wanted);
+    for page in [1, 1, 2] {
+        let erasure = erasing(store, mei.id).await;
+        assert!(matches!(store.remove(&erasure, OwnedRows::Turns, page).await, Ok(Turned::Removed(_))));
+        assert_eq!(spent(quarter).await, wanted);
+    }
+    assert_eq!(count(store, "turns", mei.id).await, 0);
+    assert_eq!(spent(quarter.plus_ms(QUARTER_MS)).await, []);
+    assert_eq!(store.usage(&["other".to_owned()], quarter).await.expect("counts"), []);
+    assert_eq!(store.forget_usage(quarter).await.expect("forgets"), 1, "of the day before");
+    assert_eq!(spent(quarter).await, wanted);
 }

@@ -203,6 +203,7 @@ async fn single<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Erro
     }
     store.proactive("shop", NOW, NOW.plus_ms(10)).await?;
     store.usage(&["shop".to_owned()], NOW).await?;
+    store.forget_usage(NOW).await?;
     store.leases().await?;
     Ok(())
 }

@@ -97,6 +97,9 @@ pub(super) async fn fill<D: TestStore>(store: &D) {
         Statement::new("insert into erased_chats (chat_id, channel, conversation_id) values ('c', 'shop', $1)")
             .with(conversation.id),
         Statement::new(
+            "insert into erased_usage (channel, at, model, input_tokens, output_tokens) values ('shop', 1, 'm', 2, 3)",
+        ),
+        Statement::new(
             "insert into endpoints (id, url, state, cursor_xact, cursor_id, created_at, updated_at) \
              values ('e', 'https://example.com', 'active', 7, 9, 1, 1)",
         ),

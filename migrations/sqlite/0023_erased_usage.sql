@@ -1,0 +1,10 @@
+-- What the turns of erased people had used, by the quarter of an hour in which they ended: the day's ceiling of cost counts it,
+-- and nobody's name is in it. It goes when no day can need it any more.
+create table erased_usage (
+    channel       text not null,
+    at            integer not null,
+    model         text not null,
+    input_tokens  integer not null,
+    output_tokens integer not null,
+    primary key (channel, at, model)
+);
