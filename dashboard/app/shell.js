@@ -7,22 +7,13 @@ import { isKnown, me } from "./state/session.js";
 import { filter, needed } from "./state/conversations.js";
 import { inboxAt } from "./state/filter.js";
 import { number, t } from "./words/index.js";
+import { places } from "./places.js";
 import { Icon } from "./parts/icon.js";
 import { Toasts } from "./parts/toast.js";
 import { Inbox } from "./inbox/inbox.js";
 import { Overlays } from "./inbox/overlays.js";
 import { SignIn } from "./pages/sign_in.js";
 import { Page, isPage } from "./pages/index.js";
-
-/** @type {{page: string, words: import("./words/index.js").Key, icon: import("./parts/icon.js").IconName}[]} */
-const PLACES = [
-  { page: "inbox", words: "nav.inbox", icon: "inbox" },
-  { page: "follow-ups", words: "nav.follow_ups", icon: "clock" },
-  { page: "dead-letters", words: "nav.dead_letters", icon: "alert" },
-  { page: "overview", words: "nav.overview", icon: "chart" },
-  { page: "playground", words: "nav.playground", icon: "phone" },
-  { page: "settings", words: "nav.settings", icon: "settings" },
-];
 
 export function Shell() {
   if (!isKnown.value) return html`<p class="waiting" role="status">${t("loading")}</p>`;
@@ -44,8 +35,8 @@ function Nowhere() {
 
 function Navigation() {
   return html`<nav class="rail" aria-label=${t("nav.main")}>
-    ${PLACES.map(({ page, words, icon }) => html`
-      <a key=${page} href=${page === "inbox" ? inboxAt(filter.value) : `/${page}`} data-within aria-current=${route.value.page === page ? "page" : undefined}>
+    ${places().map(({ page, words, icon, href }) => html`
+      <a key=${page} href=${href} data-within aria-current=${route.value.page === page ? "page" : undefined}>
         <${Icon} name=${icon} /><span>${t(words)}</span>
         ${page === "inbox" && needed.value > 0 && html`<span class="badge is-urgent">${number(needed.value)}</span>`}
       </a>`)}

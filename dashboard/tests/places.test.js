@@ -5,8 +5,10 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { happens } from "./page.js";
 import { files } from "./sources.js";
+import { places } from "../app/places.js";
 import { inboxAt } from "../app/state/filter.js";
 import { route } from "../app/state/route.js";
+import { me } from "../app/state/session.js";
 import { choose } from "../app/playground/contacts.js";
 
 const server = readFileSync(new URL("../../src/http/dashboard.rs", import.meta.url), "utf8");
@@ -20,11 +22,20 @@ test("each address that a page leads to is served: it may be loaded again, kept,
     [...text.matchAll(/(?:\bgo\(|\bhref(?:=|: ))[^;\n>]*?["`](\/[^"`]*)["`]/g)].map(([, to]) => [path, to.replace(/\$\{[^}]*\}/g, "x")]));
   assert.ok(led.length > 20, `${led}`);
   assert.deepEqual(led.filter(([, to]) => !isServed(to) && !OTHERS.includes(to)), []);
-  const pages = [...files(".js").find(({ path }) => path === "shell.js").text.matchAll(/\bpage: "([\w-]+)"/g)].map(([, page]) => `/${page}`);
+  const pages = places().map(({ href }) => href);
   assert.ok(pages.includes("/overview"));
   assert.deepEqual(pages.filter((page) => !isServed(page)), []);
   choose("6582865299@c.us");
   for (const to of [location.pathname, inboxAt({}), inboxAt({ group: "mine" }, "0199"), "/dead-letters?kind=send", "/overview?range=week"]) assert.ok(isServed(to), to);
+});
+
+test("the playground is a place of whoever sees its channel", () => {
+  const isThere = (channels) => {
+    me.value = { channels };
+    return places().some(({ page }) => page === "playground");
+  };
+  assert.deepEqual([isThere(null), isThere(["shop", "sandbox"]), isThere(["shop"])], [true, true, false]);
+  me.value = null;
 });
 
 test("an address that was cut off in the middle of a letter is read as far as it goes", () => {

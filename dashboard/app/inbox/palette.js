@@ -6,6 +6,7 @@ import { hear } from "../state/feed.js";
 import { inboxAt } from "../state/filter.js";
 import { go } from "../state/route.js";
 import { mayAct } from "../state/session.js";
+import { places } from "../places.js";
 import { Problem, get } from "../wire/api.js";
 import { Avatar } from "../parts/avatar.js";
 import { Dialog } from "../parts/dialog.js";
@@ -25,12 +26,6 @@ const TYPED_MS = 150;
 const FOUND_MAX = 8;
 /** What moves through a list is no act of its own. */
 const MOVES = new Set(["j", "k", "Enter", "mod+k"]);
-
-/** @type {[string, import("../words/index.js").Key, import("../parts/icon.js").IconName][]} */
-const PLACES = [
-  ["/inbox", "nav.inbox", "inbox"], ["/follow-ups", "nav.follow_ups", "clock"], ["/dead-letters", "nav.dead_letters", "alert"],
-  ["/overview", "nav.overview", "chart"], ["/playground", "nav.playground", "phone"], ["/settings", "nav.settings", "settings"],
-];
 
 /** @typedef {{id: string, words: string, kind: string, sign: any, key?: string, run: () => void}} Choice */
 
@@ -70,7 +65,7 @@ export function Palette({ onClose }) {
     id: it.id, words: contactName(it), kind: word("status", it.status), run: () => go(inboxAt(filter.peek(), it.id)),
     sign: html`<${Avatar} name=${it.contact.name} chat=${it.chat_id} /><${ModeSign} of=${it} />`,
   }));
-  const others = [...acts(), ...places()].filter(({ words }) => words.toLocaleLowerCase().includes(low));
+  const others = [...acts(), ...pages()].filter(({ words }) => words.toLocaleLowerCase().includes(low));
   // With a name typed one looks for a person; with nothing typed, for what can be done here.
   const all = q ? [...people, ...others] : [...others.slice(0, 6), ...people, ...others.slice(6)];
   const chosen = Math.min(at.value, all.length - 1);
@@ -123,4 +118,4 @@ export function acts() {
 }
 
 /** @returns {Choice[]} */
-const places = () => PLACES.map(([path, words, icon]) => ({ id: path, words: t(words), kind: t("palette.page"), sign: html`<${Icon} name=${icon} />`, run: () => go(path === "/inbox" ? inboxAt(filter.peek()) : path) }));
+const pages = () => places().map(({ page, words, icon, href }) => ({ id: page, words: t(words), kind: t("palette.page"), sign: html`<${Icon} name=${icon} />`, run: () => go(href) }));
