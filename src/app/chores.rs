@@ -179,6 +179,10 @@ impl Chores {
 
     async fn measure(self: Arc<Self>) {
         self.measure_gate();
+        if let Some(redis) = &self.redis {
+            // Where nothing happens nobody would notice. A failure has already set the breaker and the log going.
+            let _ = redis.ping().await;
+        }
         self.measure_stores();
         self.measure_channels().await;
     }

@@ -4,6 +4,11 @@ use std::future::pending;
 
 use async_trait::async_trait;
 use metrics_exporter_prometheus::PrometheusBuilder;
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    task::{JoinHandle, JoinSet},
+};
 
 use super::*;
 use crate::{
@@ -64,6 +69,10 @@ impl Provider for Gateway {
 
 /// The chores of an instance with two channels: one whose gateway hangs, and a healthy one after it.
 async fn chores() -> (Arc<Chores>, tempfile::TempDir) {
+    chores_beside(None).await
+}
+
+async fn chores_beside(redis: Option<Server>) -> (Arc<Chores>, tempfile::TempDir) {
     let (store, folder) = test_stores::sqlite().await;
     let dispatch = Arc::new(Dispatch::default());
     let ground = Ground {
@@ -91,7 +100,7 @@ async fn chores() -> (Arc<Chores>, tempfile::TempDir) {
     let (intake, eraser, shutdown) = (parts.intake(None, None), parts.eraser(), Shutdown::default());
     let models = Models::of(&parts.settings, &http_client(CONNECT).expect("a client")).expect("models");
     let turns = parts.turns(String::new(), &models, None, &parts.sender(&shutdown), &shutdown);
-    (Arc::new(Chores::new(&parts, &intake, &turns, &eraser, None)), folder)
+    (Arc::new(Chores::new(&parts, &intake, &turns, &eraser, redis)), folder)
 }
 
 /// Waits for that while the chore hangs.
@@ -157,6 +166,39 @@ fn a_channel_that_is_gone_keeps_no_alert_up() {
     ] {
         assert!(text.lines().any(|had| had == line), "{line}\nnot in\n{text}");
     }
+}
+
+/// A way to the Redis of the tests that can be cut.
+async fn way_to_redis() -> (JoinHandle<()>, String) {
+    let redis = std::env::var("TEST_REDIS_URL").expect("`cargo xtask test` starts one and sets it");
+    let redis = reqwest::Url::parse(&redis).expect("an address");
+    let to = format!("{}:{}", redis.host_str().expect("a host"), redis.port().unwrap_or(6379));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let from = listener.local_addr().expect("bound");
+    let way = tokio::spawn(async move {
+        let mut open = JoinSet::new();
+        while let Ok((mut client, _)) = listener.accept().await {
+            let to = to.clone();
+            open.spawn(async move {
+                let mut server = TcpStream::connect(to).await?;
+                copy_bidirectional(&mut client, &mut server).await
+            });
+        }
+    });
+    (way, format!("redis://{from}"))
+}
+
+#[tokio::test]
+async fn redis_is_missed_although_nothing_happens() {
+    let (way, address) = way_to_redis().await;
+    let redis = Server::open_with_limit(&address, Duration::from_secs(20)).expect("an address");
+    let (chores, _folder) = chores_beside(Some(redis.clone())).await;
+    Arc::clone(&chores).measure().await;
+    assert!(redis.is_up());
+    way.abort();
+    assert!(way.await.is_err_and(|ended| ended.is_cancelled()));
+    Arc::clone(&chores).measure().await;
+    assert!(!redis.is_up());
 }
 
 #[tokio::test]
