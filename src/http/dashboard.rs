@@ -13,10 +13,7 @@ use std::{
 
 use actix_web::{
     HttpRequest,
-    http::{
-        Method,
-        header::{Accept, Header as _},
-    },
+    http::Method,
     web::{Data, Path},
 };
 use bytes::Bytes;
@@ -28,7 +25,7 @@ use super::{
     answer::{Answer, Asset},
     doors::Doors,
     problem::Problem,
-    read::Gzip,
+    read::{Gzip, prefers},
 };
 
 #[derive(RustEmbed)]
@@ -80,9 +77,7 @@ pub(super) async fn page(doors: Data<Doors>) -> Result<Answer, Problem> {
 pub(super) async fn nowhere(request: HttpRequest, doors: Data<Doors>) -> Result<Answer, Problem> {
     let first = request.path().split('/').nth(1).unwrap_or_default();
     let is_read = request.method() == Method::GET || request.method() == Method::HEAD;
-    let is_looked_at =
-        Accept::parse(&request).is_ok_and(|accept| accept.preference().essence_str() == "text/html");
-    if !is_read || !is_looked_at || OF_PROGRAMS.contains(&first) {
+    if !is_read || !prefers(&request, "text/html") || OF_PROGRAMS.contains(&first) {
         return Err(Problem::not_found());
     }
     Ok(page(doors).await?.missing())

@@ -6,7 +6,15 @@ use std::{
     net::IpAddr,
 };
 
-use actix_web::{FromRequest, HttpRequest, dev::Payload, http::Method, web::Data};
+use actix_web::{
+    FromRequest, HttpRequest,
+    dev::Payload,
+    http::{
+        Method,
+        header::{Accept, Header as _},
+    },
+    web::Data,
+};
 use percent_encoding::percent_decode_str;
 use uuid::Uuid;
 
@@ -61,7 +69,7 @@ fn with_ids_as_we_write_them(path: &str) -> String {
 /// Whether a live feed is asked for, and from where on.
 #[derive(Debug)]
 pub(crate) struct StreamHeaders {
-    /// `Accept: text/event-stream`.
+    /// `Accept` prefers `text/event-stream` to anything else.
     pub(crate) stream: bool,
     /// `Last-Event-ID`.
     pub(crate) last_event_id: Option<String>,
@@ -76,11 +84,16 @@ impl FromRequest for StreamHeaders {
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
         ready(Ok(Self {
-            stream: header("accept").is_some_and(|kinds| kinds.contains("text/event-stream")),
+            stream: prefers(request, "text/event-stream"),
             last_event_id: header("last-event-id").map(str::to_owned).filter(|id| !id.is_empty()),
             is_head: request.method() == Method::HEAD,
         }))
     }
+}
+
+/// Whether this is what the client would have best.
+pub(crate) fn prefers(request: &HttpRequest, kind: &str) -> bool {
+    Accept::parse(request).is_ok_and(|accept| accept.preference().essence_str() == kind)
 }
 
 /// How much of a file is wanted.

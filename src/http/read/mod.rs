@@ -14,7 +14,7 @@ mod form;
 
 pub(crate) use form::{Form, JsonOrForm};
 pub(crate) use gzip::Gzip;
-pub(crate) use headers::{Address, Base, ForTls, IdempotencyKey, RangeHeaders, StreamHeaders};
+pub(crate) use headers::{Address, Base, ForTls, IdempotencyKey, RangeHeaders, StreamHeaders, prefers};
 pub(crate) use json::{BODY_MAX_BYTES, Json, Optional, STRANGERS_MAX_BYTES, body, from_value, given};
 pub(crate) use query::{Query, Several};
 

@@ -344,3 +344,25 @@ async fn one_caller_does_not_take_the_feeds_of_all() {
     assert_eq!(world.send(one_more).await.status, 503);
     Client::open(&world, "/api/v1/events", None, ADMIN).await;
 }
+
+#[tokio::test]
+async fn a_stream_begins_for_whoever_would_have_it_best() {
+    let world = World::new();
+    for (accept, wanted) in [
+        ("text/event-stream", "text/event-stream"),
+        ("TEXT/Event-Stream", "text/event-stream"),
+        ("text/event-stream, application/json;q=0.5", "text/event-stream"),
+        ("application/json, text/event-stream", "application/json"),
+        ("application/json;q=0.4, text/event-stream;q=0.5", "text/event-stream"),
+        ("text/event-stream;q=0", "application/json"),
+        ("*/*", "application/json"),
+        ("", "application/json"),
+    ] {
+        let asked = request("GET", "/api/v1/events", None)
+            .insert_header(("Authorization", format!("Bearer {ADMIN}")))
+            .insert_header(("Accept", accept));
+        let response = world.open(asked).await;
+        let kind = response.headers().get("content-type").and_then(|kind| kind.to_str().ok());
+        assert_eq!((response.status().as_u16(), kind), (200, Some(wanted)), "{accept}");
+    }
+}
