@@ -404,6 +404,7 @@ async fn what_waits_is_not_told_to_an_endpoint_that_was_narrowed(world: &World) 
         format!("{}/deliveries/{}/retry", path(&made), log["items"][0]["id"].as_str().expect("an id"));
     let refused = world.ask("POST", &again, None).await;
     assert_eq!((refused.status, &refused.body["code"]), (409, &json!("not_retryable")));
+    assert_eq!(refused.body["current"], log["items"][0]);
     // It is told of them once more, and what was dropped may be told again.
     let widened = json!({ "events": ["message_received"] });
     assert_eq!(world.ask("PATCH", &path(&made), Some(widened)).await.status, 200);

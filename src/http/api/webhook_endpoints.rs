@@ -5,7 +5,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Answered, page_of, tokens};
+use super::{Answered, page_of, shown, tokens};
 use crate::{
     domain::{
         docket::Entry,
@@ -14,6 +14,7 @@ use crate::{
     },
     flow::{
         back_office::audit::Deed,
+        desk::Refusal,
         notify::{
             self,
             endpoints::{self, Delivery, ENDPOINTS_MAX, Summary},
@@ -271,9 +272,15 @@ pub(crate) async fn retry(
     let (id, delivery) = (ids.0.0, ids.1.0);
     seen(&doors, &caller, id).await?;
     of_endpoint(&doors, &caller, id, delivery).await?;
-    doors.desk.tell_again(delivery, &caller.who()).await?;
-    let told = of_endpoint(&doors, &caller, id, delivery).await?;
-    Ok(Answer::accepted(&WebhookDelivery::from(told)))
+    let outcome = doors.desk.tell_again(delivery, &caller.who()).await;
+    let now = WebhookDelivery::from(of_endpoint(&doors, &caller, id, delivery).await?);
+    match outcome {
+        Ok(()) => Ok(Answer::accepted(&now)),
+        Err(refusal @ Refusal::Conflict { .. }) => {
+            Err(Problem::from(refusal).with_current(Some(shown(&now))))
+        }
+        Err(refusal) => Err(refusal.into()),
+    }
 }
 
 async fn of_endpoint(
