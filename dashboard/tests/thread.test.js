@@ -72,6 +72,8 @@ test("a message that somebody answered after all offers nothing to mend", () => 
   const withdrawn = message(2, "agent", { delivery: delivery("cancelled") });
   const note = message(2, "agent", { kind: "note" });
   assert.deepEqual(verdict(left, conversation(), spoke([left, answered], true)), { why: "person_answered", tone: "quiet", acts: [], by: "Ana" });
+  const unread = (kind) => verdict({ ...left, kind, outcome: "handed_over", outcome_reason: "undecryptable" }, conversation(), spoke([left], true))?.why;
+  assert.deepEqual([unread("voice"), unread("audio"), unread("text")], ["unheard", "unheard", "undecryptable"]);
   for (const nothing of [withdrawn, note]) assert.deepEqual(verdict(left, conversation(), spoke([left, nothing], true))?.acts, ["answer"]);
 });
 

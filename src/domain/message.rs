@@ -127,7 +127,7 @@ words! {
         PollVote = "poll_vote",
         /// Nothing in it.
         Empty = "empty",
-        /// The provider could not decrypt it.
+        /// Nobody could make words of it: the provider could not decrypt it, or it is a recording that was not transcribed.
         Undecryptable = "undecryptable",
         /// From a group.
         Group = "group",

@@ -25,6 +25,7 @@ const ACTS = {
   closed: ["answer"],
   stayed_silent: ["answer"],
   undecryptable: ["reply"],
+  unheard: ["reply"],
   group: ["rule"],
   dead: ["retry"],
   handed_over: ["answer"],
@@ -33,6 +34,9 @@ const ACTS = {
 
 /** Nothing was to be answered: it is said, quietly. */
 const HARMLESS = new Set(["reaction", "sticker", "poll_vote", "empty", "story", "call", "deleted", "group", "stayed_silent", "closed"]);
+
+/** People can listen to these, whether or not there are words of them. */
+const SPOKEN = new Set(["voice", "audio"]);
 
 /** Whether words of ours reached, or may yet reach, the contact. @param {Wire.Message} it */
 const counts = (it) => it.delivery !== null && !["cancelled", "failed", "dead"].includes(it.delivery.state);
@@ -61,7 +65,7 @@ export function verdict(it, conversation, spoken) {
     const why = conversation.mode === "AI" ? `pending_${conversation.activity}` : "pending";
     return { why, tone: "wait", acts: [], by: null };
   }
-  const why = it.outcome_reason ?? it.outcome;
+  const why = it.outcome_reason === "undecryptable" && SPOKEN.has(it.kind) ? "unheard" : it.outcome_reason ?? it.outcome;
   // Who spoke later answered something else, perhaps.
   const byAgent = spoken.agents.find(({ seq }) => seq > it.seq);
   if (byAgent && it.outcome !== "ignored") return { why: "person_answered", tone: "quiet", acts: [], by: byAgent.name };

@@ -208,6 +208,7 @@ export const es = {
   "verdict.closed": "La conversación se cerró antes de responderlo.",
   "verdict.stayed_silent": "La IA lo leyó y decidió no decir nada.",
   "verdict.undecryptable": "WhatsApp no pudo descifrarlo, así que nadie pudo leerlo aquí.",
+  "verdict.unheard": "No se transcribió, y la IA no puede escucharlo.",
   "verdict.reaction": "Las reacciones no se responden.",
   "verdict.sticker": "Los stickers no se responden.",
   "verdict.poll_vote": "Los votos no se responden.",

@@ -208,6 +208,7 @@ export const pt = {
   "verdict.closed": "A conversa foi encerrada antes da resposta.",
   "verdict.stayed_silent": "A IA leu e preferiu não dizer nada.",
   "verdict.undecryptable": "O WhatsApp não conseguiu decifrá-la, então ninguém pôde lê-la aqui.",
+  "verdict.unheard": "Não foi transcrito, e a IA não consegue ouvi-lo.",
   "verdict.reaction": "Reações não são respondidas.",
   "verdict.sticker": "Figurinhas não são respondidas.",
   "verdict.poll_vote": "Votos não são respondidos.",

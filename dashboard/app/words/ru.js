@@ -208,6 +208,7 @@ export const ru = {
   "verdict.closed": "Диалог закрыли до ответа.",
   "verdict.stayed_silent": "ИИ прочёл и решил промолчать.",
   "verdict.undecryptable": "WhatsApp не смог это расшифровать, поэтому прочесть никто не мог.",
+  "verdict.unheard": "Расшифровки нет, а слушать ИИ не умеет.",
   "verdict.reaction": "На реакции не отвечают.",
   "verdict.sticker": "На стикеры не отвечают.",
   "verdict.poll_vote": "На голоса в опросах не отвечают.",

@@ -135,6 +135,7 @@ export const values = {
   "verdict.closed": "The conversation was closed before it was answered.",
   "verdict.stayed_silent": "The AI read it and chose to say nothing.",
   "verdict.undecryptable": "WhatsApp could not decrypt it, so nobody could read it here.",
+  "verdict.unheard": "It was not transcribed, and the AI cannot listen to it.",
   "verdict.reaction": "Reactions are not answered.",
   "verdict.sticker": "Stickers are not answered.",
   "verdict.poll_vote": "Votes are not answered.",
