@@ -375,7 +375,8 @@ fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) -> bool {
 
 /// A reply whose first part was claimed and certainly did not leave counts as being generated again. If the contact has
 /// written meanwhile, or amended what it answers, it has not read everything: it starts again with what is new, or never
-/// leaves, where all of that was deleted. Not if the business was notified of it.
+/// leaves, where all of that was deleted; with the replies that wait behind it, which would leave before. Not if the business was
+/// notified of it.
 pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended: bool) {
     if errands::are_told(docket, reply) {
         return;
@@ -387,16 +388,20 @@ pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended:
     if !may_restart || !docket.is_owed(reply) {
         return;
     }
+    let behind = outbox::replies_behind(docket, reply);
     let is_newer = is_amended
         || docket.messages().iter().any(Message::waits)
         || docket.conversation.memo.reply.is_some();
     if !is_newer {
-        docket.conversation.memo.reply = Some(reply);
+        // Withdrawn for a newer message, it would leave after those behind it.
+        docket.conversation.memo.reply = behind.is_empty().then_some(reply);
         return;
     }
     let first_at = Time(docket.conversation.memo.burst_first_at.unwrap_or(docket.now.0));
     if supersede(docket, policy, first_at) {
-        outbox::withdraw_reply(docket, reply);
+        for reply in behind.into_iter().chain([reply]) {
+            outbox::withdraw_reply(docket, reply);
+        }
         set_ripe_at(docket, policy);
     }
 }

@@ -253,6 +253,17 @@ pub fn withdraw_unread_reply(docket: &mut Docket) -> bool {
     docket.conversation.memo.reply.take().is_some_and(|reply| withdraw_reply(docket, reply))
 }
 
+/// Replies of the assistant that wait to leave after that one.
+pub fn replies_behind(docket: &Docket, reply: Uuid) -> Vec<Uuid> {
+    let waits = |other: &&Delivery| {
+        other.reply != reply
+            && other.part == 1
+            && other.gate == Gate::Assistant
+            && other.state == DeliveryState::Queued
+    };
+    docket.deliveries().filter(waits).map(|other| other.reply).collect()
+}
+
 /// Withdraws that reply unless its first part has left or is leaving. True if there was one.
 pub fn withdraw_reply(docket: &mut Docket, reply: Uuid) -> bool {
     let is_whole = docket.deliveries().any(|delivery| {

@@ -14,9 +14,9 @@ use crate::{
     flow::{
         generator::{Failure, FailureKind},
         inbox::{self, Admitted, Claim, Claimant},
-        outbox::{self, Settled},
+        outbox::{self, Claim as SendClaim, Settled},
         play::Play,
-        provider::Arrival,
+        provider::{Amendment, Arrival},
         reply::{self, Answer, Discarded, TurnEnd},
     },
 };
@@ -274,6 +274,56 @@ fn a_newer_message_while_a_send_fails_restarts_both() {
     play.settles(attempt, &Settled::Again(None, "connection refused".into()));
     assert!(matches!(play.writes(&blind, "to m2 alone"), TurnEnd::Discarded(_)));
     assert_eq!(play.begins().burst.len(), 2);
+}
+
+/// Two replies that no newer message restarts, of which the first is at the provider.
+fn two_final_replies() -> (Play, Uuid, Uuid) {
+    let mut play = Play::new();
+    let most_ms = 2 * play.policy.burst_max_ms;
+    let mut first = None;
+    for (question, answer) in [("m1", "a1"), ("m2", "a2")] {
+        first.get_or_insert(play.says(question));
+        play.wait(most_ms);
+        let begun = play.begins();
+        assert!(begun.turn.is_final);
+        play.writes(&begun, answer);
+    }
+    let (attempt, claim) = play.claims_send();
+    assert!(matches!(claim, SendClaim::Claimed(message) if message.text == "a1"));
+    (play, attempt, first.expect("it was asked"))
+}
+
+#[test]
+fn no_reply_overtakes_one_that_comes_back() {
+    for (before, after, sent, burst) in [
+        (None, None, &["a1", "a2"][..], &[][..]),
+        (None, Some("m3"), &["a1", "a2"], &["m3"]),
+        (Some("m3"), None, &[], &["m1", "m2", "m3"]),
+    ] {
+        let (mut play, attempt, _) = two_final_replies();
+        before.map(|text| play.says(text));
+        play.settles(attempt, &Settled::Again(None, "status 429".into()));
+        after.map(|text| play.says(text));
+        assert_eq!(play.sends(), sent, "{before:?} {after:?}");
+        if !burst.is_empty() {
+            let begun = play.begins();
+            assert_eq!(begun.burst.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), burst);
+        }
+    }
+}
+
+#[test]
+fn a_reply_to_words_that_were_changed_starts_again_with_those_behind_it() {
+    let (mut play, attempt, question) = two_final_replies();
+    let id = play.message(question).provider_message_id.clone().expect("the contact's");
+    let chat = play.conversation.chat.clone();
+    let amendment = Amendment { chat, of: id, text: "m1, changed".to_owned(), at: None, by: None };
+    play.step(|docket, policy| inbox::amend(docket, policy, &amendment, false));
+    play.settles(attempt, &Settled::Again(None, "status 429".into()));
+    assert_eq!(play.sends(), [""; 0]);
+    let begun = play.begins();
+    let texts: Vec<&str> = begun.burst.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(texts, ["m1, changed", "m2"]);
 }
 
 #[test]
