@@ -97,7 +97,12 @@ impl Store {
 
     /// Refuses to continue with a part of a backup: with a customer who is missing, it would start over.
     pub(super) async fn require_whole(&self) -> anyhow::Result<()> {
-        if self.is_half_restored().await.context("the database does not answer")? {
+        let looking = self.is_half_restored();
+        let found = match self {
+            Self::Postgres(postgres) => postgres.while_nobody_migrates(looking).await,
+            Self::Sqlite(_) => Ok(looking.await),
+        };
+        if found.context("the database does not answer")?.context("the database does not answer")? {
             bail!(
                 "a restore into this database did not finish, so it holds only a part: `baton restore FILE --again` \
                  empties it and begins anew"

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sqlx::{
     Connection as _, Executor as _, Row as _,
-    migrate::{MigrateError, Migrator},
+    migrate::{Migrate as _, MigrateError, Migrator},
 };
 
 use super::{Postgres, connection::TimedConnection};
@@ -56,6 +56,16 @@ impl Postgres {
         }
     }
 
+    /// Looks when nobody migrates: a migration may hold every table for minutes, and end whoever waits for one.
+    pub async fn while_nobody_migrates<T>(&self, look: impl Future<Output = T>) -> Result<T, MigrateError> {
+        let mut connection = self.unlimited().await?;
+        connection.lock().await?;
+        let found = look.await;
+        connection.unlock().await?;
+        connection.close().await?;
+        Ok(found)
+    }
+
     /// Whether every migration of this program was applied. A database that was never touched has none; of a server that takes
     /// no changes it does not matter.
     pub async fn is_migrated(&self) -> Result<bool, sqlx::Error> {
@@ -91,4 +101,33 @@ fn is_in_the_way(error: &MigrateError) -> bool {
 pub(super) fn is_taken(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     code.is_some_and(|code| [LOCK_NOT_AVAILABLE, DEADLOCK].contains(&&*code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::{backup, test_stores};
+
+    #[tokio::test]
+    async fn whoever_starts_waits_for_a_migration_before_they_look() {
+        let (store, database) = test_stores::postgres().await;
+        let mut migrating = store.unlimited().await.expect("connects");
+        migrating.lock().await.expect("nobody else migrates");
+        migrating.execute("begin; lock table installation").await.expect("locked");
+        let look = async {
+            let found = store.while_nobody_migrates(backup::is_half_done(&store)).await;
+            assert!(!found.expect("nobody migrates any more").expect("the table is free"));
+        };
+        let ends = async {
+            let waits = "select 1 from pg_locks l join pg_database d on d.oid = l.database \
+                where d.datname = current_database() and not l.granted and l.locktype = 'advisory'";
+            while migrating.fetch_optional(waits).await.expect("reads").is_none() {}
+            migrating.execute("commit").await.expect("done");
+            migrating.unlock().await.expect("done");
+        };
+        let both = async { tokio::join!(look, ends) };
+        tokio::time::timeout(Duration::from_secs(20), both).await.expect("one after the other");
+        migrating.close().await.expect("done");
+        database.remove(store).await;
+    }
 }
