@@ -32,6 +32,8 @@ use crate::{
 const FIRST_MS: i64 = 1_000;
 /// The account is asked for its state at most this often.
 const EVERY_MS: i64 = 1_000;
+/// Where something else asks it, the turn is waited for in such steps.
+const TURN_MS: i64 = 250;
 /// A hold outlasts the next question and its answer by this.
 const MARGIN_MS: i64 = 2_000;
 
@@ -117,13 +119,22 @@ impl ChannelBreaker {
                 self.open().remove(&channel.name);
                 return Ok(());
             };
-            if self.answers(&channel).await? {
-                return self.let_go(&channel.name).await;
+            match self.answers(&channel).await? {
+                Some(true) => return self.let_go(&channel.name).await,
+                Some(false) => {
+                    self.rest(&channel, pause_ms).await?;
+                    pause_ms = next_pause_ms(pause_ms, self.open_ms);
+                }
+                // That says nothing of the gateway.
+                None => self.rest(&channel, TURN_MS).await?,
             }
-            self.hold_for(&channel, pause_ms).await?;
-            tokio::time::sleep(duration(pause_ms)).await;
-            pause_ms = next_pause_ms(pause_ms, self.open_ms);
         }
+    }
+
+    async fn rest(&self, channel: &Channel, pause_ms: i64) -> Result<(), ledger::Error> {
+        self.hold_for(channel, pause_ms).await?;
+        tokio::time::sleep(duration(pause_ms)).await;
+        Ok(())
     }
 
     /// Another send of this instance, which was under way when the channel was held, may hold it for longer meanwhile: nobody
@@ -152,22 +163,23 @@ impl ChannelBreaker {
     }
 
     /// Whether the gateway answers at all. A refusal is an answer, and so is that it was asked too much, perhaps by another
-    /// program: the next send will meet it and say so.
-    async fn answers(&self, channel: &Channel) -> Result<bool, ledger::Error> {
+    /// program: the next send will meet it and say so. None: it was not asked, since something else asks the account this
+    /// second, such as who looks for sends of unknown fate.
+    async fn answers(&self, channel: &Channel) -> Result<Option<bool>, ledger::Error> {
         let now = self.ledger.now().await?;
         if !self.registry.claim_look_up(&channel.name, now, EVERY_MS).await? {
-            return Ok(false);
+            return Ok(None);
         }
         match channel.provider.state().await {
             Ok(state) => {
                 if !outbox::is_able(&state) {
                     repair::keep_state(&*self.registry, &channel.name, &state, now).await?;
                 }
-                Ok(true)
+                Ok(Some(true))
             }
             Err(unanswered) => {
                 tracing::debug!(channel = channel.name, %unanswered, "the gateway does not say how it is");
-                Ok(unanswered.no_answer != NoAnswer::Silence)
+                Ok(Some(unanswered.no_answer != NoAnswer::Silence))
             }
         }
     }
