@@ -176,7 +176,6 @@ impl Parts {
                 registry: Arc::clone(&self.registry),
                 channels: Arc::clone(&self.channel_loader.channels),
                 failures: self.settings.breaker_failures,
-                open_ms: self.settings.breaker_open_ms,
                 stop: shutdown.stopping.clone(),
                 missed: Mutex::default(),
                 open: Mutex::default(),

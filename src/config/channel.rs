@@ -64,6 +64,7 @@ impl Settings {
             split_parts: self.split_parts,
             message_max_chars: self.message_max_chars,
             send_interval_ms: self.send_interval_ms,
+            breaker_open_ms: self.breaker_open_ms,
             send_in_flight: self.send_in_flight,
             send_attempts: self.send_attempts,
             unknown_send: self.unknown_send,

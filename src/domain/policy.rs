@@ -82,6 +82,8 @@ pub struct Policy {
     pub message_max_chars: usize,
     /// Least time between two sends of the channel.
     pub send_interval_ms: i64,
+    /// Longest pause between two questions to a gateway that is silent.
+    pub breaker_open_ms: i64,
     /// Sends at the provider at once.
     pub send_in_flight: usize,
     /// Attempts of a send that certainly failed.
@@ -178,6 +180,7 @@ impl Default for Policy {
             split_parts: 4,
             message_max_chars: 4_096,
             send_interval_ms: 500,
+            breaker_open_ms: 30_000,
             send_in_flight: 1,
             send_attempts: 8,
             unknown_send: UnknownSend::Hold,

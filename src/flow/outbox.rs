@@ -7,7 +7,10 @@ mod claim;
 
 mod settle;
 
-pub use claim::{Claim, HELD_AT_MOST_MS, answered_by, as_checked, claim_at_once, claim_due, is_able};
+pub use claim::{
+    Claim, FIRST_PAUSE_MS, HELD_AT_MOST_MS, answered_by, as_checked, claim_at_once, claim_due, hold_ms,
+    is_able,
+};
 pub(super) use claim::{begin_attempt, refusal};
 pub use settle::{Settled, count_follow_up, give_up, sent, settle, tell_settled};
 

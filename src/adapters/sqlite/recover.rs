@@ -15,7 +15,8 @@ impl Sqlite {
             "update conversations set lease_until = min(lease_until, $1), turn_at = min(lease_until, $1),
              stamp = random() where lease_until is not null",
             "update endpoints set owned_until = min(owned_until, $1)",
-            "update channels set poll_until = min(poll_until, $1)",
+            // Held before the clock was set back, or for a gateway that has perhaps come back: the next send asks.
+            "update channels set poll_until = min(poll_until, $1), next_send_at = min(next_send_at, $1)",
         ] {
             sqlx::query(sql).bind(now).execute(&mut *transaction).await?;
         }

@@ -22,20 +22,16 @@ use crate::{
     flow::{
         back_office::registry::Registry,
         ledger::{self, Ledger},
-        outbox,
+        outbox::{self, FIRST_PAUSE_MS},
         provider::{NoAnswer, Sent},
         repair,
     },
 };
 
-/// First pause between two questions; doubles.
-const FIRST_MS: i64 = 1_000;
 /// The account is asked for its state at most this often.
 const EVERY_MS: i64 = 1_000;
 /// Where something else asks it, the turn is waited for in such steps.
 const TURN_MS: i64 = 250;
-/// A hold outlasts the next question and its answer by this.
-const MARGIN_MS: i64 = 2_000;
 
 /// The step.
 pub struct ChannelBreaker {
@@ -47,8 +43,6 @@ pub struct ChannelBreaker {
     pub channels: Arc<Channels>,
     /// Sends in a row that reach nobody, until the channel is held: their attempts are not used up while nobody is there.
     pub failures: u32,
-    /// Longest pause between two questions.
-    pub open_ms: i64,
     /// Nobody waits any longer.
     pub stop: CancellationToken,
     /// How many have reached nobody since one did, by channel.
@@ -79,7 +73,7 @@ impl ChannelBreaker {
 
     /// Holds the channel. To be done before the send is settled, or another would slip through between.
     pub async fn hold(&self, channel: &Channel) -> Result<Time, ledger::Error> {
-        self.hold_for(channel, FIRST_MS).await
+        self.hold_for(channel, FIRST_PAUSE_MS).await
     }
 
     /// Waits until the gateway answers, and lets the channel go: the next send is the probe. Where this instance is
@@ -112,7 +106,7 @@ impl ChannelBreaker {
     }
 
     async fn until_answered(&self, channel: &Channel) -> Result<(), ledger::Error> {
-        let mut pause_ms = FIRST_MS;
+        let mut pause_ms = FIRST_PAUSE_MS;
         loop {
             // It may have another gateway by now: the one before it may never answer. One that was removed is held by nobody.
             let Some(channel) = self.channels.get(&channel.name) else {
@@ -123,7 +117,7 @@ impl ChannelBreaker {
                 Some(true) => return self.let_go(&channel.name).await,
                 Some(false) => {
                     self.rest(&channel, pause_ms).await?;
-                    pause_ms = next_pause_ms(pause_ms, self.open_ms);
+                    pause_ms = next_pause_ms(pause_ms, channel.policy.breaker_open_ms);
                 }
                 // That says nothing of the gateway.
                 None => self.rest(&channel, TURN_MS).await?,
@@ -153,8 +147,7 @@ impl ChannelBreaker {
     }
 
     async fn hold_for(&self, channel: &Channel, pause_ms: i64) -> Result<Time, ledger::Error> {
-        let until =
-            self.ledger.now().await?.plus_ms(pause_ms + channel.policy.provider_timeout_ms + MARGIN_MS);
+        let until = self.ledger.now().await?.plus_ms(outbox::hold_ms(&channel.policy, pause_ms));
         self.registry.hold_channel(&channel.name, until).await?;
         if let Some(held) = self.open().get_mut(&channel.name) {
             *held = until.max(*held);
@@ -213,7 +206,7 @@ pub fn show(channel: &str, is_open: f64) {
 }
 
 fn next_pause_ms(pause_ms: i64, longest_ms: i64) -> i64 {
-    pause_ms.saturating_mul(2).min(longest_ms.max(FIRST_MS))
+    pause_ms.saturating_mul(2).min(longest_ms.max(FIRST_PAUSE_MS))
 }
 
 #[cfg(test)]
@@ -222,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_pauses_double_up_to_the_longest() {
-        let mut pause_ms = FIRST_MS;
+        let mut pause_ms = FIRST_PAUSE_MS;
         let pauses: Vec<i64> = std::iter::repeat_with(|| {
             pause_ms = next_pause_ms(pause_ms, 5_000);
             pause_ms
@@ -230,6 +223,10 @@ mod tests {
         .take(4)
         .collect();
         assert_eq!(pauses, [2_000, 4_000, 5_000, 5_000]);
-        assert_eq!(next_pause_ms(FIRST_MS, 100), FIRST_MS, "never faster than the provider allows");
+        assert_eq!(
+            next_pause_ms(FIRST_PAUSE_MS, 100),
+            FIRST_PAUSE_MS,
+            "never faster than the provider allows"
+        );
     }
 }

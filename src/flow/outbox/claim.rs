@@ -22,7 +22,13 @@ use crate::{
     flow::{agenda, conversations, inbox, provider::AUTHORIZED},
 };
 
-/// Nobody holds a channel for longer: neither its pace nor a provider that is left alone.
+/// First pause of a channel's breaker between two questions; doubles.
+pub const FIRST_PAUSE_MS: i64 = 1_000;
+/// A hold outlasts the next question and its answer by this.
+const HOLD_MARGIN_MS: i64 = 2_000;
+
+/// Sweeps pass a channel by that is held for no longer: neither its pace nor a provider that is left alone takes longer, whatever
+/// its settings.
 pub const HELD_AT_MOST_MS: i64 = 7_200_000;
 
 /// What a claim gives to the sender.
@@ -205,13 +211,18 @@ fn channel_allows(docket: &mut Docket, policy: &Policy) -> Option<Claim> {
         docket.found_full = true;
         return Some(Claim::ChannelFull);
     }
-    is_held(channel.next_send_at, docket.now).then_some(Claim::ChannelBusy(channel.next_send_at))
+    is_held(policy, channel.next_send_at, docket.now).then_some(Claim::ChannelBusy(channel.next_send_at))
 }
 
 /// Whether nothing of a channel leaves before that. A hold that is longer than any was written before the clock was set back.
-const fn is_held(until: Time, now: Time) -> bool {
-    let left_ms = until.since(now);
-    0 < left_ms && left_ms <= HELD_AT_MOST_MS
+fn is_held(policy: &Policy, until: Time, now: Time) -> bool {
+    let longest_ms = policy.send_interval_ms.max(hold_ms(policy, policy.breaker_open_ms.max(FIRST_PAUSE_MS)));
+    (1..=longest_ms).contains(&until.since(now))
+}
+
+/// How long a channel is held for a pause of its breaker: until the next question and its answer, and a moment longer.
+pub const fn hold_ms(policy: &Policy, pause_ms: i64) -> i64 {
+    pause_ms + policy.provider_timeout_ms + HOLD_MARGIN_MS
 }
 
 /// Whether a channel in that state, as the provider names it, can send. One that was never asked counts as able.

@@ -144,7 +144,6 @@ impl Parts {
                 registry: self.registry.clone(),
                 channels: self.channels.clone(),
                 failures: 5,
-                open_ms: 30_000,
                 stop: CancellationToken::new(),
                 missed: Mutex::default(),
                 open: Mutex::default(),
