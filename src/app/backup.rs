@@ -61,7 +61,8 @@ pub async fn backup(
     let saved = match to {
         Destination::File { path, replaces } => {
             let file = PartFile::begin(&path, replaces)?;
-            let saved = store.save(keys, &file).await?;
+            let saved = store.save(keys, &file).await;
+            let saved = saved.with_context(|| format!("{} was not made", path.display()))?;
             file.end().with_context(|| format!("{} cannot be written", path.display()))?;
             saved
         }
