@@ -4,9 +4,11 @@ import "./page.js";
 import { drawn } from "./drawn.js";
 import { conversation, message } from "./made.js";
 import { pastedFiles } from "../app/inbox/attached.js";
-import { Told } from "../app/inbox/composer.js";
+import { Composer, Told } from "../app/inbox/composer.js";
 import { lay } from "../app/inbox/desk.js";
+import { Foot } from "../app/inbox/inbox.js";
 import { fill, matching, slashed, unfilled, valuesOf } from "../app/inbox/variables.js";
+import { me } from "../app/state/session.js";
 import { channels } from "../app/state/shelf.js";
 
 const known = { contact: { name: "Mei Lin", phone: null }, agent: "Ana", channel: "The shop" };
@@ -74,4 +76,13 @@ test("whoever sends a suggestion is told what that does besides, as with words o
   // With a quote it goes as words of one's own.
   lay("d", { quoted: message(1, "contact") });
   assert.equal(says({}), "Sending takes over from the AI.");
+});
+
+test("there is a field where somebody can be written to, and no other", (t) => {
+  const before = me.peek();
+  t.after(() => (me.value = before));
+  me.value = { role: "agent" };
+  const foot = (chat_id) => Foot({ it: conversation({ id: "e", chat_id, merged_into: null }) });
+  for (const chat of ["6580000001@c.us", "100000000000001@lid", "120363000000000001@g.us"]) assert.equal(foot(chat).type, Composer, chat);
+  for (const chat of ["status@broadcast", "120363000000000002@newsletter"]) assert.match(drawn(foot(chat)), /nobody can be written to here/, chat);
 });

@@ -61,6 +61,16 @@ impl fmt::Display for ChatId {
     }
 }
 
+impl ChatKind {
+    /// Whether the provider takes messages to such a chat: what is said there by others is for everybody, and has nobody behind it.
+    pub const fn takes_messages(self) -> bool {
+        match self {
+            Self::Person | Self::Group => true,
+            Self::Newsletter | Self::Broadcast => false,
+        }
+    }
+}
+
 /// Kinds of chats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChatKind {
@@ -109,14 +119,15 @@ mod tests {
 
     #[test]
     fn the_kind_of_a_chat_is_read_off_its_end() {
-        for (raw, kind) in [
-            ("6580000001@c.us", ChatKind::Person),
-            ("100000000000001@lid", ChatKind::Person),
-            ("120363000000000001@g.us", ChatKind::Group),
-            ("120363000000000002@newsletter", ChatKind::Newsletter),
-            ("status@broadcast", ChatKind::Broadcast),
+        for (raw, kind, takes_messages) in [
+            ("6580000001@c.us", ChatKind::Person, true),
+            ("100000000000001@lid", ChatKind::Person, true),
+            ("120363000000000001@g.us", ChatKind::Group, true),
+            ("120363000000000002@newsletter", ChatKind::Newsletter, false),
+            ("status@broadcast", ChatKind::Broadcast, false),
         ] {
             assert_eq!(ChatId::parse(raw).map(|id| id.kind()), Some(kind), "{raw}");
+            assert_eq!(kind.takes_messages(), takes_messages, "{raw}");
         }
     }
 

@@ -32,7 +32,7 @@ use uuid::Uuid;
 
 use self::{
     read_state::Ticks,
-    refusal::{conflict, invalid, not_retryable, or_not_found},
+    refusal::{conflict, invalid, not_retryable, or_not_found, refuse_unaddressed},
 };
 use super::{
     archive::Archive,
@@ -219,6 +219,10 @@ impl Desk {
         idempotency: Option<Idempotency>,
     ) -> Result<Posted, Refusal> {
         messages::check(&words)?;
+        if let Key::Chat { chat, .. } = &key {
+            // Also before its first message: a refusal begins no conversation.
+            refuse_unaddressed(chat)?;
+        }
         let idempotency = idempotency.unwrap_or_else(Idempotency::of_its_own);
         let key = self.begun_by_a_person(key, who);
         let (channels, who) = (Arc::clone(&self.channels), who.clone());

@@ -13,6 +13,7 @@ on_both_stores!(
     the_api_is_closed_to_strangers,
     a_request_that_makes_no_sense_says_what_is_wrong_with_it,
     what_does_not_exist_is_not_found,
+    nobody_is_written_to_where_others_post_to_everybody,
     what_somebody_says_was_said_is_shown_and_read_as_it_was,
 );
 
@@ -189,4 +190,32 @@ async fn what_somebody_says_was_said_is_shown_and_read_as_it_was(world: &World) 
         let shown = mei.message(words).await["quoted"].clone();
         assert_eq!((&shown["author"], &shown["text"]), (&json!("assistant"), &json!("It costs 100.")));
     }
+}
+
+async fn nobody_is_written_to_where_others_post_to_everybody(world: &World) {
+    for chat in ["status@broadcast", "120363000000000002@newsletter"] {
+        let words = json!({ "text": "Nice!" });
+        let by_chat = format!("/api/v1/channels/{CHANNEL}/chats/{chat}/messages");
+        let refused = world.ask("POST", &by_chat, Some(words.clone())).await;
+        assert_eq!((refused.status, &refused.body["code"]), (400, &json!("invalid")), "{chat}");
+        let story = world.chat(chat);
+        assert_eq!(story.conversation().await, Value::Null, "a refusal begins nothing");
+
+        let mut post = green_api::incoming(chat, &format!("S {chat}"), world.now().0 / 1_000, "My holiday");
+        post["senderData"]["sender"] = json!(MEI);
+        assert_eq!(world.webhook(&post).await, "accepted");
+        let before = story.conversation().await;
+        for (method, rest, body) in [
+            ("POST", "messages", Some(words.clone())),
+            ("POST", "messages/batch", Some(json!({ "messages": [words] }))),
+            ("PUT", "follow-up", Some(json!({ "delay_ms": 1_000, "text": "Still away?" }))),
+            ("POST", "drafts", None),
+        ] {
+            let refused = story.ask(method, rest, body).await;
+            assert_eq!((refused.status, &refused.body["code"]), (400, &json!("invalid")), "{chat} {rest}");
+        }
+        assert_eq!(story.conversation().await, before, "nobody has taken over");
+    }
+    world.drain().await;
+    assert!(world.gateway.posts().is_empty());
 }

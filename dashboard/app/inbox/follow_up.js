@@ -12,7 +12,7 @@ import { useKeptFocus } from "../parts/kept_focus.js";
 import { minute } from "../parts/now.js";
 import { say, sayProblem } from "../parts/toast.js";
 import { appointment, span, t } from "../words/index.js";
-import { actorName } from "./names.js";
+import { actorName, takesMessages } from "./names.js";
 import { asField, dayAt, inMinutes } from "./times.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -59,6 +59,7 @@ export function FollowUp({ it }) {
 
 /** Why none can be scheduled, as far as is plain from here. @param {Wire.Conversation} it */
 function whyNone(it) {
+  if (!takesMessages(it)) return t("follow_up.not.nobody");
   if (it.opted_out) return t("follow_up.not.opted_out");
   if (it.status === "closed") return t("follow_up.not.closed");
   if (it.mode === "HUMAN") return t("follow_up.not.human");

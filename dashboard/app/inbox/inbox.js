@@ -20,6 +20,7 @@ import { Head } from "./head.js";
 import { List } from "./list.js";
 import { Merged } from "./merged.js";
 import { Mode } from "./mode.js";
+import { takesMessages } from "./names.js";
 import { followAddress, leaveUnread, opened } from "./opened.js";
 import { Thread } from "./thread.js";
 
@@ -120,10 +121,17 @@ export function Pane({ open }) {
       <${Thread} open=${open} it=${it} events=${events} acts=${acts} onReply=${() => reply()}
         onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), putBack(open.id, one), write())} />
       <${Draft} it=${it} open=${open} field=${field} onEdit=${() => write()} />
-      ${it.merged_into ? html`<${Merged} from=${it.id} to=${it.merged_into} />`
-      : mayAct() ? html`<${Composer} it=${it} open=${open} field=${field} takes=${takes} tools=${html`<${SuggestNow} open=${open} />`} />` : html`<p class="composer hint">${t("composer.may_not")}</p>`}
+      <${Foot} it=${it} open=${open} field=${field} takes=${takes} />
     </section>
     <${Aside} isOpen=${isAside.value} onClose=${() => (isAside.value = false)}><${Context} it=${it} open=${open} about=${about.value} onAll=${() => (about.value = null)} /></${Aside}>`;
+}
+
+/** Where one writes, or why nobody does here. @param {{it: Wire.Conversation, open: Opened, field: any, takes: any}} props */
+export function Foot({ it, open, field, takes }) {
+  if (it.merged_into) return html`<${Merged} from=${it.id} to=${it.merged_into} />`;
+  if (!takesMessages(it)) return html`<p class="composer hint">${t("composer.nobody")}</p>`;
+  if (!mayAct()) return html`<p class="composer hint">${t("composer.may_not")}</p>`;
+  return html`<${Composer} it=${it} open=${open} field=${field} takes=${takes} tools=${html`<${SuggestNow} open=${open} />`} />`;
 }
 
 /** Beside the thread where there is room; else drawn over it. @param {{isOpen: boolean, onClose: () => void, children?: any}} props */

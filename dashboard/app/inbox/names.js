@@ -9,6 +9,9 @@ import { language, t, word } from "../words/index.js";
 /** The contact: the name, else the phone, else the chat. @param {Wire.Conversation} it */
 export const contactName = (it) => it.contact.name || it.contact.phone || it.chat_id;
 
+/** Whether anybody can be written to there: not in stories, nor in channels that the number follows. @param {Wire.Conversation} it */
+export const takesMessages = (it) => !/@(broadcast|newsletter)$/.test(it.chat_id);
+
 /** An actor of the API, as `agent:{id}`. @param {string | null} actor */
 export function actorName(actor) {
   if (!actor) return "";

@@ -498,6 +498,7 @@ export const es = {
   "follow_up.instructions": "Indicaciones para la IA",
   "follow_up.until": "Se cancela solo cuando el contacto responde, cuando una persona toma el control y cuando se cierra la conversación.",
   "follow_up.not.opted_out": "Ninguno: el contacto se dio de baja.",
+  "follow_up.not.nobody": "Ninguno: es un estado o una publicación de un canal.",
   "follow_up.not.closed": "Ninguno: la conversación está cerrada.",
   "follow_up.not.human": "Ninguno mientras responde una persona. Devuélvela primero a la IA.",
   "follow_up.not.gone": "Entretanto se envió, se canceló o se sustituyó, así que no se guardó nada. Tus palabras siguen aquí: cópialas para programar otro.",
@@ -597,6 +598,7 @@ export const es = {
 
   "composer.label": "Escribir al contacto",
   "composer.note_label": "Escribir una nota privada",
+  "composer.nobody": "Esto es un estado o una publicación de un canal: aquí no hay a quién escribir.",
   "composer.may_not": "Aquí puedes leer, pero no escribir.",
   "composer.send": "Enviar",
   "composer.keep_note": "Guardar la nota",

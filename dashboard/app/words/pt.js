@@ -498,6 +498,7 @@ export const pt = {
   "follow_up.instructions": "Instrução para a IA",
   "follow_up.until": "É cancelado sozinho quando o contato responde, quando uma pessoa assume e quando a conversa é encerrada.",
   "follow_up.not.opted_out": "Nenhum: o contato saiu da lista.",
+  "follow_up.not.nobody": "Nenhum: é um status ou uma publicação de um canal.",
   "follow_up.not.closed": "Nenhum: a conversa está encerrada.",
   "follow_up.not.human": "Nenhum enquanto uma pessoa responde. Devolva primeiro à IA.",
   "follow_up.not.gone": "Nesse meio-tempo ele foi enviado, cancelado ou substituído, por isso nada foi salvo. Suas palavras continuam aqui: copie-as para planejar outro.",
@@ -597,6 +598,7 @@ export const pt = {
 
   "composer.label": "Escrever ao contato",
   "composer.note_label": "Escrever uma nota privada",
+  "composer.nobody": "Isto é um status ou uma publicação de um canal: aqui não há para quem escrever.",
   "composer.may_not": "Você pode ler aqui, mas não escrever.",
   "composer.send": "Enviar",
   "composer.keep_note": "Guardar a nota",

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     Desk, Idempotency, NewMessage, Posted, Refusal, Who, messages,
     read_state::Ticks,
-    refusal::{conflict, or_not_found},
+    refusal::{conflict, or_not_found, refuse_unaddressed},
 };
 use crate::{
     domain::{
@@ -104,6 +104,7 @@ pub(in crate::flow) fn ask(
     if let Some(id) = before.and_then(|ids| ids.first().copied()) {
         return Ok(id);
     }
+    refuse_unaddressed(&docket.conversation.chat)?;
     if !policy.has_model {
         return Err(conflict("no_model", "there is no model that could write one"));
     }
@@ -127,6 +128,7 @@ pub(in crate::flow) fn send(
     if let Some(ids) = messages::made_before(docket, idempotency)? {
         return Ok((Posted::nothing_new(docket.conversation.id), Some(ids)));
     }
+    refuse_unaddressed(&docket.conversation.chat)?;
     let draft = docket.draft(id).cloned().ok_or(Refusal::NotFound)?;
     match draft.state {
         DraftState::Fresh => {}

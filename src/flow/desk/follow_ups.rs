@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     Desk, Refusal, Who,
-    refusal::{conflict, invalid, or_not_found},
+    refusal::{conflict, invalid, or_not_found, refuse_unaddressed},
 };
 use crate::{
     domain::{docket::Docket, policy::Policy, turn::FollowUp},
@@ -54,6 +54,7 @@ pub(in crate::flow) fn schedule(
     new: &NewFollowUp,
     by: &str,
 ) -> Result<(FollowUp, bool), Refusal> {
+    refuse_unaddressed(&docket.conversation.chat)?;
     check_time(docket, policy, new)?;
     let is_left_waiting = conversations::is_left_waiting(docket);
     let scheduled = if is_left_waiting { None } else { agenda::schedule(docket, policy, new, by) };

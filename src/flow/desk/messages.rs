@@ -5,7 +5,10 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BATCH_MAX, Idempotency, NewMessage, Posted, REMEMBERED_MS, Refusal, TEXT_MAX, Who, invalid};
+use super::{
+    BATCH_MAX, Idempotency, NewMessage, Posted, REMEMBERED_MS, Refusal, TEXT_MAX, Who, invalid,
+    refuse_unaddressed,
+};
 use crate::{
     domain::{
         docket::{Docket, Entry, Remembered},
@@ -70,6 +73,7 @@ pub(in crate::flow) fn say(
         return Ok((Posted::nothing_new(docket.conversation.id), Some(ids)));
     }
     // Before anything changes: a refusal leaves everything as it was.
+    refuse_unaddressed(&docket.conversation.chat)?;
     let resolved = words.iter().map(|words| {
         let quoted = quote(docket, words)?;
         Ok(ResolvedMessage { text: words.text.clone(), quoted, enclosure: words.enclosure.clone() })

@@ -1,6 +1,9 @@
 //! Why a person's request is refused, in terms that let the caller continue from there.
 
-use crate::flow::{instance::channels::NotSetUp, ledger};
+use crate::{
+    domain::chat::ChatId,
+    flow::{instance::channels::NotSetUp, ledger},
+};
 
 /// Why a request was refused.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +57,15 @@ pub(super) fn invalid(pointer: impl Into<String>, detail: String) -> Refusal {
 
 pub(super) fn conflict(code: &'static str, detail: &str) -> Refusal {
     Refusal::Conflict { code, detail: detail.to_owned() }
+}
+
+/// A story or the post of a channel has nobody to answer to: the provider takes no message there, and before it says so, people
+/// would have taken over a chat that is none. Every way to owe a message asks this.
+pub(super) fn refuse_unaddressed(chat: &ChatId) -> Result<(), Refusal> {
+    if chat.kind().takes_messages() {
+        return Ok(());
+    }
+    Err(invalid("/chat_id", "a story, or the post of a channel: nobody can be written to there".to_owned()))
 }
 
 /// Why a letter is wanted no longer, in the words of all that ask.

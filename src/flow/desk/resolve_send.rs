@@ -4,7 +4,7 @@
 
 use uuid::Uuid;
 
-use super::{Refusal, Who, conflict, letters, not_retryable};
+use super::{Refusal, Who, conflict, letters, not_retryable, refuse_unaddressed};
 use crate::{
     domain::{
         conversation::AttentionReason,
@@ -24,6 +24,7 @@ pub(in crate::flow) fn retry(
     id: Uuid,
     who: &Who,
 ) -> Result<(), Refusal> {
+    refuse_unaddressed(&docket.conversation.chat)?;
     let now = docket.now;
     let version = docket.conversation.mode.version;
     let state =

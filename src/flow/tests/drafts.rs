@@ -5,6 +5,7 @@ use uuid::Uuid;
 use super::ana;
 use crate::{
     domain::{
+        chat::ChatId,
         conversation::Status,
         docket::Docket,
         draft::DraftState as D,
@@ -593,4 +594,14 @@ fn a_message_that_came_before_is_no_news() {
     let admitted = play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
     assert!(matches!(admitted, Admitted::Duplicate(_)));
     assert_eq!(play.drafts[0].state, D::Fresh);
+}
+
+#[test]
+fn a_draft_is_neither_written_nor_sent_where_nobody_can_be_written_to() {
+    let mut play = drafted();
+    let id = draft_of(&play);
+    play.conversation.chat = ChatId::parse("status@broadcast").unwrap();
+    assert!(matches!(sends(&mut play, id, &Approval::default()), Err(Refusal::Invalid { .. })));
+    assert!(matches!(asks(&mut play), Err(Refusal::Invalid { .. })));
+    assert!(play.sends().is_empty());
 }

@@ -5,6 +5,7 @@ use uuid::Uuid;
 use super::{ana, begun_reply};
 use crate::{
     domain::{
+        chat::ChatId,
         message::{DeliveryReason, DeliveryState as S},
         policy::BurstPolicy,
         turn::{LetterKind, LetterState},
@@ -217,4 +218,16 @@ fn a_newer_message_withdraws_a_reply_also_once_a_later_letter_is_tried_again() {
     assert_eq!(play.message(reply).delivery.as_ref().unwrap().reason, Some(DeliveryReason::Superseded));
     let burst: Vec<_> = play.begins().burst.into_iter().map(|message| message.text).collect();
     assert_eq!(burst, ["m1", "m2", "m3"]);
+}
+
+#[test]
+fn what_failed_to_reach_a_story_is_not_tried_again() {
+    let (mut play, letter, message) = refused(BurstPolicy::Interrupt);
+    play.conversation.chat = ChatId::parse("status@broadcast").unwrap();
+    for force in [false, true] {
+        assert!(matches!(replays(&mut play, letter, force), Err(Refusal::Invalid { .. })), "{force}");
+    }
+    let retried = play.step(|docket, policy| resolve_send::retry(docket, policy, message, &ana()));
+    assert!(matches!(retried, Err(Refusal::Invalid { .. })));
+    assert!(play.sends().is_empty());
 }

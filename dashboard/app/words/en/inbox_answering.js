@@ -63,6 +63,7 @@ export const answering = {
   "keys.give": "Give back to the AI",
   "composer.label": "Write to the contact",
   "composer.note_label": "Write a private note",
+  "composer.nobody": "This is a story, or the post of a channel: nobody can be written to here.",
   "composer.may_not": "You may read here, and not write.",
   "composer.send": "Send",
   "composer.keep_note": "Keep the note",

@@ -76,6 +76,7 @@ export const beside = {
   "follow_up.instructions": "What the AI is told",
   "follow_up.until": "It is called off by itself when the contact answers, when a person takes over, and when the conversation is closed.",
   "follow_up.not.opted_out": "None: the contact opted out.",
+  "follow_up.not.nobody": "None: this is a story, or the post of a channel.",
   "follow_up.not.closed": "None: the conversation is closed.",
   "follow_up.not.human": "None while a person answers. Give it back to the AI first.",
   "follow_up.not.gone": "It has been sent, called off or replaced meanwhile, so nothing was saved. Your words still stand here: copy them to plan another.",
