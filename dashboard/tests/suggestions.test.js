@@ -43,7 +43,7 @@ test("what will not come any more is not waited for", async (t) => {
 test("what comes all the same is waited for", async (t) => {
   const waits = await asking(t);
   const goesOn = [
-    ["message_received", { message: message(1, "contact") }], ["message_queued", { message: message(1, "system") }], ["message_sent", { message: message(1, "agent") }],
+    ["message_received", { message: message(1, "contact") }], ["message_queued", { message: message(1, "system") }], ["message_sent", { message: message(1, "agent") }], ["message_sent", { details: { origin: "phone", kind: "reaction" } }],
     ["mode_changed", { details: { from: "AI", to: "HUMAN" } }], ["conversation_updated", { action: "labelled" }], ["turn_failed", { action: "retried" }],
     ["turn_failed", { action: "handed_over", conversation_id: "other" }],
   ];

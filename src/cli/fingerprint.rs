@@ -90,7 +90,12 @@ impl Seen {
 async fn look(opened: &Opened, channel: &str, body: &[u8]) -> anyhow::Result<Seen> {
     let Some(gateway) = opened.channels.get(channel) else { return Ok(Seen::NoChannel) };
     let arrival = match gateway.provider.read(body) {
-        Ok(Incoming::Message(arrival) | Incoming::Phone(arrival) | Incoming::Echo(arrival)) => arrival,
+        Ok(
+            Incoming::Message(arrival)
+            | Incoming::Phone(arrival)
+            | Incoming::Echo(arrival)
+            | Incoming::OwnSign(arrival, _),
+        ) => arrival,
         Ok(_) => return Ok(Seen::NoMessage),
         Err(_) => return Ok(Seen::Unreadable),
     };

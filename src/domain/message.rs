@@ -98,6 +98,14 @@ words! {
     }
 }
 
+impl Kind {
+    /// Whether it is something that was said: not a note for colleagues, nor a mere sign. The archive asks the same in its own
+    /// language.
+    pub const fn is_said(self) -> bool {
+        !matches!(self, Self::Note | Self::Reaction | Self::Call | Self::PollVote)
+    }
+}
+
 words! {
     /// What became of a message of the contact.
     Outcome {
@@ -372,11 +380,13 @@ impl Message {
     /// Whether a model reads it as something that was said, or will be. Notes are for colleagues; what was withdrawn or
     /// never arrived was not said. The archive asks the same in its own language.
     pub fn is_words(&self) -> bool {
-        let is_sign = matches!(self.kind, Kind::Note | Kind::Reaction | Kind::Call | Kind::PollVote);
         let was_not_said = self.delivery.as_ref().is_some_and(|delivery| {
             matches!(delivery.state, DeliveryState::Failed | DeliveryState::Cancelled | DeliveryState::Dead)
         });
-        !is_sign && !was_not_said && self.deleted_at.is_none() && !self.text.trim_matches(' ').is_empty()
+        self.kind.is_said()
+            && !was_not_said
+            && self.deleted_at.is_none()
+            && !self.text.trim_matches(' ').is_empty()
     }
 
     /// The words as the provider gets them: of a file only what stands under it, unless there is nothing.

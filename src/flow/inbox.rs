@@ -149,7 +149,7 @@ const fn is_overheard(reason: OutcomeReason) -> bool {
 }
 
 /// Whatever the contact does is a sign of life: no follow-up from before it leaves.
-fn chase_no_more(docket: &mut Docket) {
+pub(super) fn chase_no_more(docket: &mut Docket) {
     let (seq, now) = (docket.conversation.seq, docket.now);
     let memo = &mut docket.conversation.memo;
     (memo.alive_seq, memo.alive_at) = (seq, Some(now.0));

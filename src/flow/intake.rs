@@ -131,6 +131,7 @@ impl Intake {
             Incoming::Deletion(amendment) => self.amendment(channel, amendment, true).await,
             Incoming::Phone(arrival) => self.copy(channel, arrival, Copy::Phone).await,
             Incoming::Echo(arrival) => self.copy(channel, arrival, Copy::Api).await,
+            Incoming::OwnSign(sign, is_answered) => self.own_sign(channel, sign, is_answered).await,
             Incoming::Status(status) => self.status(channel, status).await,
             Incoming::State(state) => self.state(channel, &state).await,
             Incoming::Quota(description) => {

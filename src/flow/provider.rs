@@ -33,6 +33,8 @@ pub enum Incoming {
     Deletion(Amendment),
     /// A person of the business wrote on the phone itself: a takeover.
     Phone(Arrival),
+    /// A person of the business reacted on the phone, or called, which is true if the contact has answered: shown, no takeover.
+    OwnSign(Arrival, bool),
     /// Our side edited a message of its own, on the phone or through another system: no takeover.
     OwnEdit(Amendment, Copy),
     /// Our side deleted one so.

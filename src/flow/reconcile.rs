@@ -26,7 +26,7 @@ use crate::domain::{
     docket::{Docket, Entry, Parked, Report},
     event::{EventType, actor},
     message::{Author, DeliveryReason, DeliveryState, ECHO_AWAITED_MS, Message, Origin},
-    mode::Reason,
+    mode::{Mode, Reason},
     policy::Policy,
     time::Time,
 };
@@ -98,6 +98,24 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
         return Matched::Ours(ours);
     }
     Matched::Foreign(somebody_else(docket, policy, arrival, copy))
+}
+
+/// A person of our side has reacted on the phone, or called: it is shown, and takes nothing over. Whoever answers a call is alive, and
+/// where a person has the conversation, that was the answer to what the contact had written before.
+pub fn take_sign(docket: &mut Docket, policy: &Policy, sign: &Arrival, is_answered: bool) -> Matched {
+    if let Some(known) = by_provider_id(docket, &inbox::key_of(sign)) {
+        return Matched::Ours(known);
+    }
+    let unanswered = written_after(docket, sign.at);
+    let id = keep_theirs(docket, sign, Copy::Phone);
+    if is_answered {
+        inbox::chase_no_more(docket);
+        if docket.conversation.mode.mode == Mode::Human {
+            a_person_wrote(docket, policy, actor::PHONE);
+            leave_waiting(docket, policy, unanswered);
+        }
+    }
+    Matched::Foreign(id)
 }
 
 /// Our side has other words for a message of its own, or has deleted it, there: it stays in its place, and nobody takes over.
@@ -308,20 +326,31 @@ fn typed_once_more(docket: &mut Docket, policy: &Policy, at: Option<Time>) {
 
 /// A message of our side that is not ours: a person at the phone, or another program. Either takes over.
 fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: Copy) -> Uuid {
-    let origin = match copy {
-        Copy::Phone => Origin::Phone,
-        Copy::Api => Origin::OtherSystem,
-    };
     let by = copy.by();
     let unanswered = written_after(docket, arrival.at);
     conversations::cause(docket, policy, by);
     // As the phone names it, until the contact does.
     let name = &mut docket.conversation.contact_name;
     *name = name.take().or_else(|| arrival.contact_name.clone());
-    let id = docket.push(inbox::message_of(arrival, Author::Agent, origin));
-    docket.record(Entry::of(EventType::MessageSent).by(by.actor).message(id).with("origin", origin.as_str()));
+    let id = keep_theirs(docket, arrival, copy);
     a_person_wrote(docket, policy, by.actor);
     leave_waiting(docket, policy, unanswered);
+    id
+}
+
+/// Puts what our side did elsewhere into the conversation.
+fn keep_theirs(docket: &mut Docket, arrival: &Arrival, copy: Copy) -> Uuid {
+    let origin = match copy {
+        Copy::Phone => Origin::Phone,
+        Copy::Api => Origin::OtherSystem,
+    };
+    let id = docket.push(inbox::message_of(arrival, Author::Agent, origin));
+    let sent = Entry::of(EventType::MessageSent).by(copy.by().actor).message(id);
+    let sent = sent.with("origin", origin.as_str());
+    docket.record(match arrival.kind.is_said() {
+        true => sent,
+        false => sent.with("kind", arrival.kind.as_str()),
+    });
     id
 }
 

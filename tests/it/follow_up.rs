@@ -5,10 +5,11 @@ use std::sync::Arc;
 use baton::domain::{hours::Hours, time::Time};
 use serde_json::json;
 
-use crate::world::{Step, World, on_both_stores};
+use crate::world::{Step, World, green_api, on_both_stores};
 
 on_both_stores!(
     a_reply_cancels_the_follow_up,
+    a_call_that_the_contact_answers_cancels_the_follow_up,
     a_silent_contact_is_followed_up_once,
     a_sequence_goes_on_until_the_contact_replies,
     a_sequence_ends_with_a_takeover_and_after_what_somebody_planned,
@@ -329,4 +330,23 @@ async fn a_follow_up_is_scheduled_for_a_time_at_which_it_can_leave(world: &World
             assert_eq!(reply.body["errors"][0]["pointer"], "/due_at");
         }
     }
+}
+
+async fn a_call_that_the_contact_answers_cancels_the_follow_up(world: &World) {
+    let mei = world.chat(MEI);
+    a_follow_up_is_scheduled(world).await;
+    let call = |status| green_api::phone_calls(MEI, "C1", world.now().0 / 1_000, status);
+    assert_eq!(world.webhook(&call("hungUp")).await, "accepted");
+    assert!(!mei.conversation().await["follow_up"].is_null(), "nobody has answered it");
+
+    world.after(HOUR_MS).await;
+    assert_eq!(world.webhook(&call("pickUp")).await, "accepted");
+    assert_eq!(world.webhook(&call("pickUp")).await, "duplicate");
+    assert!(mei.conversation().await["follow_up"].is_null());
+    assert_eq!(mei.conversation().await["mode"], "AI");
+    let answered = mei.message("[call answered]").await;
+    assert_eq!((&answered["author"], &answered["origin"]), (&json!("agent"), &json!("phone")));
+    assert_eq!((&answered["kind"], &answered["delivery"]), (&json!("call"), &json!(null)));
+    world.after(48 * HOUR_MS).await;
+    assert_eq!(world.gateway.posts().len(), 1, "the answer, and nothing after it");
 }

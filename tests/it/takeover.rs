@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{Answer, Step, World, on_both_stores};
+use crate::world::{Answer, Step, World, green_api, on_both_stores};
 
 on_both_stores!(
     a_takeover_beats_a_reply_in_flight,
@@ -11,6 +11,7 @@ on_both_stores!(
     a_receipt_counts_what_left_while_it_waited,
     a_takeover_beats_a_send_that_is_to_be_tried_again,
     a_message_on_the_phone_takes_over,
+    a_reaction_on_the_phone_is_shown_and_takes_nothing_over,
     back_to_ai_revives_nothing,
     the_words_of_a_hand_over_leave_and_nothing_after_them,
     a_contact_who_asks_for_a_person_gets_one,
@@ -163,6 +164,29 @@ async fn a_takeover_beats_a_send_that_is_to_be_tried_again(world: &World) {
         ",
     )
     .await;
+}
+
+async fn a_reaction_on_the_phone_is_shown_and_takes_nothing_over(world: &World) {
+    let mei = world.chat(MEI);
+    let reacts = async |id: &str, emoji: &str| {
+        world.webhook(&green_api::phone_reacts(MEI, id, world.now().0 / 1_000, "M1", emoji)).await
+    };
+    assert_eq!(reacts("R0", "👍").await, "ignored", "it begins no conversation");
+    mei.writes("M1", "Hello").await;
+    for (id, emoji, shown) in
+        [("R1", "👍", json!(["👍"])), ("R2", "❤️", json!(["❤️"])), ("R3", "", json!([]))]
+    {
+        assert_eq!(reacts(id, emoji).await, "accepted");
+        let reactions = mei.message("Hello").await["reactions"].clone();
+        let emojis: Vec<_> =
+            reactions.as_array().expect("a list").iter().map(|it| it["emoji"].clone()).collect();
+        assert_eq!(json!(emojis), shown, "{id}");
+    }
+    let conversation = mei.conversation().await;
+    assert_eq!((&conversation["mode"], &conversation["unread"]), (&json!("AI"), &json!(1)));
+    world.assistant_says("Hello!");
+    world.after(3_000).await;
+    assert_eq!(world.gateway.posts().len(), 1);
 }
 
 async fn a_message_on_the_phone_takes_over(world: &World) {

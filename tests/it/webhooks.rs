@@ -12,7 +12,7 @@ on_both_stores!(
 );
 
 /// What a body leaves behind under its id: by whom, from where, of what kind or with which outcome; or nothing.
-const CLASSES: [(&str, &str); 14] = [
+const CLASSES: [(&str, &str); 15] = [
     ("call_", "contact webhook call ignored"),
     ("device_info", "nothing"),
     ("in_", "contact webhook"),
@@ -26,7 +26,8 @@ const CLASSES: [(&str, &str); 14] = [
     ("out_api_", "agent other_system"),
     ("out_phone_", "agent phone"),
     ("out_phone_deleted", "nothing"),
-    ("out_phone_reaction", "nothing"),
+    ("out_phone_reaction", "agent phone reaction"),
+    ("outgoing_call", "agent phone call"),
 ];
 
 fn class_of(name: &str) -> &'static str {

@@ -85,7 +85,7 @@ function causeOf(it) {
       return details.reason;
     case "message_sent":
       // What was written past Baton was accepted by nobody here.
-      return details.origin;
+      return details.kind ?? details.origin;
     case "turn_failed":
       // A suggestion is for a person who has the messages already.
       return it.action === "handed_over" && details.purpose === "draft" ? "draft" : null;

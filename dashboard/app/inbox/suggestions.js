@@ -107,7 +107,8 @@ function isOver({ type, action, details, message }) {
     case "message_queued":
       return message?.author === "agent";
     case "message_sent":
-      return details.origin !== undefined;
+      // Who reacts or calls has written nothing.
+      return details.origin !== undefined && details.kind === undefined;
     case "mode_changed":
       return details.to === "AI";
     case "conversation_updated":

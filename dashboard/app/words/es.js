@@ -753,6 +753,8 @@ export const es = {
   "event.message_sent": "El proveedor aceptó el mensaje.",
   "event.message_sent.part": "El proveedor aceptó la parte {part} de {parts}.",
   "event.message_sent.phone": "Alguien escribió desde el propio teléfono.",
+  "event.message_sent.reaction": "Alguien reaccionó en el propio teléfono.",
+  "event.message_sent.call": "Alguien llamó desde el propio teléfono.",
   "event.message_sent.other_system": "Otro sistema escribió.",
   "event.message_failed": "El mensaje no se pudo enviar: {reason}.",
   "event.message_failed.retried": "Es seguro que el mensaje no salió. Se intenta de nuevo.",

@@ -753,6 +753,8 @@ export const pt = {
   "event.message_sent": "O provedor aceitou a mensagem.",
   "event.message_sent.part": "O provedor aceitou a parte {part} de {parts}.",
   "event.message_sent.phone": "Alguém escreveu do próprio celular.",
+  "event.message_sent.reaction": "Alguém reagiu no próprio celular.",
+  "event.message_sent.call": "Alguém ligou do próprio celular.",
   "event.message_sent.other_system": "Outro sistema escreveu.",
   "event.message_failed": "A mensagem não pôde ser enviada: {reason}.",
   "event.message_failed.retried": "A mensagem com certeza não saiu. Nova tentativa.",

@@ -753,6 +753,8 @@ export const ru = {
   "event.message_sent": "Провайдер принял сообщение.",
   "event.message_sent.part": "Провайдер принял часть {part} из {parts}.",
   "event.message_sent.phone": "Кто-то написал с самого телефона.",
+  "event.message_sent.reaction": "Кто-то отреагировал на самом телефоне.",
+  "event.message_sent.call": "Кто-то позвонил с самого телефона.",
   "event.message_sent.other_system": "Написала другая система.",
   "event.message_failed": "Сообщение не удалось отправить: {reason}.",
   "event.message_failed.retried": "Сообщение точно не ушло. Отправляется снова.",

@@ -25,7 +25,7 @@ macro_rules! of_us {
             $m,
             ".gate, '') <> 'farewell' and ",
             $m,
-            ".kind <> 'note' and (",
+            ".kind not in ('note', 'reaction', 'call', 'poll_vote') and (",
             $m,
             ".state is null or ",
             $m,

@@ -78,7 +78,11 @@ impl Webhook<'_> {
             "outgoingMessageReceived" => self.phone(),
             "outgoingAPIMessageReceived" => self.echo(),
             "outgoingMessageStatus" => self.status(),
-            "incomingCall" => self.call(),
+            "incomingCall" => Ok(Incoming::Message(self.call()?)),
+            "outgoingCall" => {
+                let call = Arrival { inert: None, ..self.call()? };
+                Ok(Incoming::OwnSign(call, self.is_picked_up()))
+            }
             "stateInstanceChanged" => match self.body.text("stateInstance").trim() {
                 "" => Err(self.lacks("the state")),
                 state => Ok(Incoming::State(cut(state, NAME_MAX).to_owned())),
@@ -125,6 +129,9 @@ impl Webhook<'_> {
         let chat = self.chat()?;
         if matches!(chat.kind(), ChatKind::Broadcast | ChatKind::Newsletter) {
             return Ok(Incoming::Ignored(self.body.text("typeWebhook").to_owned()));
+        }
+        if self.message.text("typeMessage") == "reactionMessage" {
+            return Ok(Incoming::OwnSign(self.ours(chat), false));
         }
         Ok(self.update(&chat, Copy::Phone).unwrap_or_else(|| Incoming::Phone(self.ours(chat))))
     }
@@ -232,8 +239,9 @@ impl Webhook<'_> {
         Ok(Incoming::Status(Status { chat, id, state, reason, detail }))
     }
 
-    /// A call is shown like a message; each step of it is one of its own, though they share an id.
-    fn call(&self) -> Result<Incoming, Unreadable> {
+    /// A call is shown like a message; each step of it is one of its own, though they share an id. The chat is that of the
+    /// contact, whichever side calls.
+    fn call(&self) -> Result<Arrival, Unreadable> {
         let chat =
             ChatId::parse(self.body.first_text(&["from", "chatId"])).ok_or_else(|| self.lacks("a caller"))?;
         let status = cut(self.body.text("status"), 64);
@@ -248,7 +256,14 @@ impl Webhook<'_> {
         let content = Content { inert: Some(OutcomeReason::Call), ..Content::new(Kind::Call, text) };
         let arrival = self.arrival(chat, content);
         let id = arrival.id.map(|id| format!("{id}:{status}"));
-        Ok(Incoming::Message(Arrival { id, ..arrival }))
+        Ok(Arrival { id, ..arrival })
+    }
+
+    /// Whether somebody whom the business called has answered: as it ends, only the list of those called says so.
+    fn is_picked_up(&self) -> bool {
+        let is_answer = |status: &str| status == "pickUp";
+        is_answer(self.body.text("status"))
+            || self.body.list("participants").any(|called| is_answer(called.text("status")))
     }
 
     fn quota(&self) -> Incoming {

@@ -11,7 +11,7 @@ use crate::{
         docket::{Docket, Entry},
         event::EventType,
         lane::Lane,
-        message::{Author, DeliveryReason, DeliveryState, Gate, Kind, Message},
+        message::{Author, DeliveryReason, DeliveryState, Gate, Message},
         policy::Policy,
         turn::{DeadLetter, LetterState},
     },
@@ -105,7 +105,7 @@ fn take_back_words(docket: &mut Docket, policy: &Policy) {
     let is_no_answer = |message: &Message| {
         matches!(message.author, Author::Contact | Author::System)
             || message.delivery.as_ref().is_some_and(|delivery| delivery.gate == Gate::Farewell)
-            || message.kind == Kind::Note
+            || !message.kind.is_said()
             || message.is(DeliveryState::Cancelled)
             || message.is_machine_made() && message.is(DeliveryState::Queued)
     };

@@ -69,6 +69,27 @@ impl Intake {
         self.linked(channel, &chat, other.as_ref(), change(&*self.ledger, key, need, begin)).await
     }
 
+    /// Our side has reacted or called on the phone. It begins no conversation: nothing was said.
+    pub(super) async fn own_sign(
+        &self,
+        channel: &Arc<Channel>,
+        sign: Arrival,
+        is_answered: bool,
+    ) -> Result<Verdict, Error> {
+        let (chat, name) = (sign.chat.clone(), sign.kind.as_str());
+        let mut need = self.need_of(channel, &chat, &inbox::key_of(&sign), sign.at);
+        need.newest = WRITTEN_AFTER_MAX;
+        let policy = Arc::clone(&channel.policy);
+        let step = move |docket: &mut Docket| {
+            let matched = reconcile::take_sign(docket, &policy, &sign, is_answered);
+            as_verdict(docket, matched, |_, _| true)
+        };
+        match change(&*self.ledger, key(channel, &chat, None), need, step).await {
+            Err(Error::Gone) => self.ignore(channel, name).await,
+            verdict => verdict,
+        }
+    }
+
     /// Our side has edited or deleted a message of its own there.
     pub(super) async fn own_amendment(
         &self,

@@ -7,7 +7,7 @@ use crate::{
     domain::{
         conversation::{AttentionReason, Status},
         event::{EventType, actor},
-        message::{DeliveryState as S, Outcome, OutcomeReason},
+        message::{DeliveryState as S, Kind, Outcome, OutcomeReason},
         mode::{Mode, Reason},
         policy::BurstPolicy,
         turn::TurnState,
@@ -19,6 +19,7 @@ use crate::{
         mode_switch::{self, Request},
         outbox::{self, Settled},
         play::Play,
+        provider::Arrival,
         reconcile::{self, Copy, Matched},
         reply::{Answer, Discarded, TurnEnd},
     },
@@ -619,4 +620,67 @@ fn whoever_gives_a_conversation_back_has_answered_the_call_for_a_person() {
             assert_eq!(!is_called, is_answered && actor != actor::SYSTEM, "{reason} {by} {actor}");
         }
     }
+}
+
+/// The shop calls the contact.
+fn calls(play: &mut Play, id: &str, is_answered: bool) -> Matched {
+    let call = Arrival { kind: Kind::Call, ..play.arrival(id, "[call]") };
+    play.step(|docket, policy| reconcile::take_sign(docket, policy, &call, is_answered))
+}
+
+#[test]
+fn a_contact_who_answers_a_call_waits_for_no_person_any_more() {
+    let mut play = Play::new();
+    play.switches(Mode::Human);
+    play.says("Anybody there?");
+    play.wait(play.policy.human_overdue_ms);
+    play.tends();
+    let called_for = |play: &Play| play.conversation.attention.map(|attention| attention.reason);
+    let version = play.conversation.mode.version;
+    assert!(matches!(calls(&mut play, "C1", false), Matched::Foreign(_)));
+    assert_eq!(called_for(&play), Some(AttentionReason::HumanOverdue), "nobody has answered it");
+    assert!(play.conversation.waiting_since.is_some());
+
+    let during = play.arrival("C2", "[call]").at;
+    play.wait(1_000);
+    assert!(matches!(calls(&mut play, "C2", true), Matched::Foreign(_)));
+    assert_eq!((called_for(&play), play.conversation.waiting_since), (None, None));
+    assert!(matches!(calls(&mut play, "C2", true), Matched::Ours(_)), "it is known");
+    assert_eq!(play.conversation.mode.version, version);
+
+    play.wait(1_000);
+    play.says("And one more thing");
+    let late = Arrival { kind: Kind::Call, at: during, ..play.arrival("C3", "[call]") };
+    play.step(|docket, policy| reconcile::take_sign(docket, policy, &late, true));
+    assert!(play.conversation.waiting_since.is_some(), "it was written after the call");
+}
+
+#[test]
+fn a_call_takes_nothing_over_and_an_answer_that_is_being_written_leaves() {
+    for is_answered in [false, true] {
+        let mut play = Play::new();
+        play.says("m1");
+        let begun = play.begins();
+        calls(&mut play, "C1", is_answered);
+        assert!(play.conversation.waiting_since.is_some(), "for the answer of the assistant");
+        play.writes(&begun, "to m1");
+        assert_eq!(play.sends(), ["to m1"]);
+        assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    }
+}
+
+#[test]
+fn a_call_that_nobody_takes_is_no_answer_to_what_waits() {
+    let mut play = Play::new();
+    play.switches(Mode::Human);
+    play.says("m1");
+    calls(&mut play, "C1", false);
+    play.step(|docket, policy| {
+        let words = [NewMessage::of("On my way")];
+        messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()).unwrap();
+    });
+    assert_eq!(play.conversation.waiting_since, None);
+    let words = play.messages.last().unwrap().id;
+    play.step(|docket, policy| resolve_send::withdraw(docket, policy, words, &ana())).unwrap();
+    assert!(play.conversation.waiting_since.is_some(), "nothing was said to them");
 }

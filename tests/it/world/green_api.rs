@@ -62,6 +62,27 @@ pub(crate) fn by_phone(chat: &str, id: &str, at_seconds: i64, text: &str) -> Val
     body("outgoingMessageReceived", chat, id, at_seconds, &text_message(text))
 }
 
+/// A person of the business reacts to a message on the phone itself.
+pub(crate) fn phone_reacts(chat: &str, id: &str, at_seconds: i64, to: &str, emoji: &str) -> Value {
+    let message = json!({
+        "typeMessage": "reactionMessage", "extendedTextMessageData": { "text": emoji },
+        "quotedMessage": { "stanzaId": to, "participant": chat },
+    });
+    body("outgoingMessageReceived", chat, id, at_seconds, &message)
+}
+
+/// A person of the business calls the contact on the phone itself.
+pub(crate) fn phone_calls(chat: &str, id: &str, at_seconds: i64, status: &str) -> Value {
+    json!({
+        "typeWebhook": "outgoingCall",
+        "instanceData": { "idInstance": INSTANCE, "wid": "6590000000@c.us", "typeInstance": "whatsapp" },
+        "timestamp": at_seconds,
+        "idMessage": id,
+        "from": chat,
+        "status": status,
+    })
+}
+
 /// A message that left through the API comes back.
 pub(crate) fn echo(chat: &str, id: &str, at_seconds: i64, text: &str) -> Value {
     let message =

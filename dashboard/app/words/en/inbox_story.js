@@ -108,6 +108,8 @@ export const story = {
   "event.message_sent": "The provider accepted the message.",
   "event.message_sent.part": "The provider accepted part {part} of {parts}.",
   "event.message_sent.phone": "Somebody wrote from the phone itself.",
+  "event.message_sent.reaction": "Somebody reacted on the phone itself.",
+  "event.message_sent.call": "Somebody called from the phone itself.",
   "event.message_sent.other_system": "Another system wrote.",
   "event.message_failed": "The message could not be sent: {reason}.",
   "event.message_failed.retried": "The message certainly did not leave. It is tried again.",

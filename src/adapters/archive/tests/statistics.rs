@@ -165,6 +165,7 @@ async fn a_wait_ends_with_the_first_answer_that_left<S: TestStore>(store: &S) {
     let phone =
         |seq, ms| Message { author: Author::Agent, inbound: None, delivery: None, ..contact(seq, ms) };
     let note = |seq, ms| Message { kind: Kind::Note, ..phone(seq, ms) };
+    let sign = |seq, ms| Message { kind: Kind::Call, ..phone(seq, ms) };
     let late = |seq, ms, sent: i64| {
         let message = assistant(seq, ms, DeliveryState::Sent);
         let delivery = message.delivery.clone();
@@ -179,6 +180,11 @@ async fn a_wait_ends_with_the_first_answer_that_left<S: TestStore>(store: &S) {
         ("it counts when it left", vec![contact(1, 0), late(2, 50, 80)], (one(80), None)),
         ("a person does", vec![contact(1, 0), ours(2, Author::Agent, 60, D::Sent)], (one(60), one(60))),
         ("on the phone", vec![contact(1, 0), phone(2, 70)], (one(70), one(70))),
+        (
+            "a call or a reaction is no words",
+            vec![contact(1, 0), sign(2, 10), phone(3, 70)],
+            (one(70), one(70)),
+        ),
         (
             "a burst waits since its first",
             vec![contact(1, 0), contact(2, 40), assistant(3, 50, D::Sent)],

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
-use super::read;
+use super::{mira, read};
 use crate::{
     domain::message::{DeliveryReason, DeliveryState, Kind, OutcomeReason},
     flow::{
@@ -49,6 +49,7 @@ fn class(incoming: &Incoming) -> &'static str {
         Incoming::Edit(_) => "edit",
         Incoming::Deletion(_) => "deletion",
         Incoming::Phone(_) => "phone",
+        Incoming::OwnSign(..) => "own sign",
         Incoming::OwnEdit(..) => "own edit",
         Incoming::OwnDeletion(..) => "own deletion",
         Incoming::Echo(_) => "echo",
@@ -71,7 +72,7 @@ const CLASSES: [(&str, &str); 20] = [
     ("in_edited", "edit"),
     ("in_deleted", "deletion"),
     ("out_phone_", "phone"),
-    ("out_phone_reaction", "ignored"),
+    ("out_phone_reaction", "own sign"),
     ("out_phone_deleted", "own deletion"),
     ("out_api_", "echo"),
     ("status_", "status"),
@@ -79,7 +80,7 @@ const CLASSES: [(&str, &str); 20] = [
     ("state_", "state"),
     ("quota_", "quota"),
     ("call_", "call"),
-    ("outgoing_call", "ignored"),
+    ("outgoing_call", "own sign"),
     ("device_", "ignored"),
     ("incoming_block", "ignored"),
 ];
@@ -260,10 +261,23 @@ fn states_and_quotas_are_the_gateways_own_words() {
     assert_eq!(fixture("state_not_authorized"), Incoming::State("notAuthorized".to_owned()));
     let Incoming::Quota(quota) = fixture("quota_exceeded") else { panic!("a quota") };
     assert_eq!(quota, "CORRESPONDENTS_QUOTA_EXCEEDED", "not whom it still allows");
-    assert_eq!(fixture("outgoing_call"), Incoming::Ignored("outgoingCall".to_owned()));
 }
 
 #[test]
 fn each_step_of_a_call_has_an_id_of_its_own() {
     assert_eq!(message("call_offer").id.as_deref(), Some("88D4D01879D184688DD5F73E612EF9A3:offer"));
+}
+
+#[test]
+fn what_the_business_does_on_the_phone_besides_writing_is_read() {
+    let Incoming::OwnSign(call, is_answered) = fixture("outgoing_call") else { panic!("a call") };
+    assert_eq!((call.kind, call.text.as_str(), call.inert), (Kind::Call, "[call ended]", None));
+    assert_eq!((call.chat, is_answered), (mira(), true), "one of those called has answered");
+    assert_eq!(call.id.as_deref(), Some("E304CF4CC92775B919F7EEC677ECA37F:hungUp"));
+    let Incoming::OwnSign(reaction, is_answered) = fixture("out_phone_reaction") else {
+        panic!("a reaction")
+    };
+    assert_eq!((reaction.kind, reaction.text.as_str(), is_answered), (Kind::Reaction, "[reacted ❤️]", false));
+    let quoted = reaction.quoted.expect("what it reacts to");
+    assert_eq!(quoted.provider_message_id, "0A1B2C3D4E5F60718293A4B5C6D7E8F9");
 }

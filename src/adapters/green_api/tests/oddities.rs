@@ -83,6 +83,7 @@ fn what_is_no_json_or_lacks_what_it_needs_cannot_be_read() {
         ),
         (json!({"typeWebhook": "stateInstanceChanged"}), "stateInstanceChanged without the state"),
         (json!({"typeWebhook": "incomingCall", "status": "offer"}), "incomingCall without a caller"),
+        (json!({"typeWebhook": "outgoingCall", "status": "pickUp"}), "outgoingCall without a caller"),
     ];
     for (body, expected) in table {
         assert_eq!(reason(body.to_string()), expected, "{body}");
@@ -102,9 +103,7 @@ fn a_reason_never_repeats_the_text() {
 
 #[test]
 fn types_of_no_consequence_are_ignored_whatever_they_lack() {
-    for name in
-        ["deviceInfo", "incomingBlock", "statusInstanceChanged", "outgoingCall", "channelInsightReady"]
-    {
+    for name in ["deviceInfo", "incomingBlock", "statusInstanceChanged", "channelInsightReady"] {
         assert_eq!(
             read(json!({"typeWebhook": name}).to_string()).expect("readable"),
             Incoming::Ignored(name.to_owned())
@@ -296,6 +295,21 @@ fn other_spellings_and_places_are_understood() {
         let call = json!({"typeWebhook": "incomingCall", "from": "6580000001@c.us", "status": status});
         assert_eq!(message(&call).text, expected);
     }
+}
+
+#[test]
+fn a_call_of_the_business_is_answered_once_somebody_whom_it_called_picks_up() {
+    let called = |status: &str, theirs: &[&str]| {
+        let participants: Vec<Value> = theirs.iter().map(|status| json!({"status": status})).collect();
+        let call = json!({"typeWebhook": "outgoingCall", "idMessage": "C1", "from": "6580000001@c.us",
+            "status": status, "participants": participants});
+        match read(call.to_string()).expect("readable") {
+            Incoming::OwnSign(_, is_answered) => is_answered,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(called("pickUp", &[]) && called("hungUp", &["missed", "pickUp"]));
+    assert!(!called("hungUp", &["missed"]) && !called("invalid", &[]) && !called("", &[]));
 }
 
 #[test]
