@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::{
     failures::only_letter,
-    world::{Answer, Chat, Evidence, Hold, Step, World, on_both_stores},
+    world::{Answer, Chat, Evidence, Hold, Step, World, green_api, on_both_stores},
 };
 
 on_both_stores!(
@@ -24,6 +24,7 @@ on_both_stores!(
     a_crash_during_a_send_leaves_it_unknown_and_unrepeated,
     while_the_phone_is_not_linked_messages_wait_and_can_still_be_stopped,
     what_the_provider_reports_moves_a_message_only_forward,
+    a_report_that_names_no_chat_is_of_the_message_that_it_names,
     a_message_of_another_system_takes_over,
 );
 
@@ -336,6 +337,24 @@ async fn what_the_provider_reports_moves_a_message_only_forward(world: &World) {
     mei.reports("OUT2", "noAccount").await;
     assert_eq!(mei.message("Are you there?").await["delivery"]["state"], "failed");
     assert_eq!(only_letter(world).await["kind"], "send");
+}
+
+async fn a_report_that_names_no_chat_is_of_the_message_that_it_names(world: &World) {
+    let mei = world.chat(MEI);
+    mei.agent_says("Are you there?").await;
+    world.drain().await;
+    let reports = async |id: &str| {
+        let mut report = green_api::status(MEI, id, world.now().0 / 1_000, "noAccount");
+        report.as_object_mut().expect("an object").remove("chatId");
+        world.webhook(&report).await
+    };
+    assert_eq!(reports("NOBODYS").await, "ignored");
+    assert_eq!(reports("OUT1").await, "accepted");
+    let delivery = mei.message("Are you there?").await["delivery"].clone();
+    assert_eq!((&delivery["state"], &delivery["reason"]), (&"failed".into(), &"no_account".into()));
+    assert_eq!(only_letter(world).await["kind"], "send");
+    assert_eq!(mei.conversation().await["attention"]["reason"], "send_failed");
+    assert_eq!(reports("OUT1").await, "duplicate");
 }
 
 async fn a_message_of_another_system_takes_over(world: &World) {

@@ -200,6 +200,17 @@ impl<S: Store> Registry for S {
         row.map(|row| cell(&row, "chat_id")).transpose()
     }
 
+    async fn chat_of(&self, channel: &str, id: &str) -> Result<Option<ChatId>, Error> {
+        let sent = Statement::new(
+            "select c.chat_id from messages m join conversations c on c.id = m.conversation_id \
+             where m.provider_message_id = $2 and m.channel = $1 and m.author <> 'contact' limit 2",
+        );
+        match &self.rows(sent.with(channel).with(id)).await?[..] {
+            [row] => cell(row, "chat_id").map(Some),
+            _ => Ok(None),
+        }
+    }
+
     async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error> {
         let both = |statement: Statement| statement.with(channel).with(chat.as_str()).with(alias.as_str());
         let known = Statement::new(

@@ -206,6 +206,10 @@ pub trait Registry: Send + Sync {
     /// In which chat we sent what the provider knows by that id, where that leads to another conversation than this chat does.
     async fn sent_to(&self, channel: &str, id: &str, but_not: &ChatId) -> Result<Option<ChatId>, Error>;
 
+    /// In which chat we sent what the provider knows by that id, if in one alone: within a chat it is of one message, and beyond it
+    /// may be of several.
+    async fn chat_of(&self, channel: &str, id: &str) -> Result<Option<ChatId>, Error>;
+
     /// Two ids of a chat are known to be one person: the one that has no conversation yet shares that of the other.
     async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error>;
 

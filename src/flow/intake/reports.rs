@@ -142,11 +142,14 @@ impl Intake {
         Ok(home)
     }
 
-    /// How far a message of ours got.
+    /// How far a message of ours got. Some reports do not name the chat.
     pub(super) async fn status(&self, channel: &Arc<Channel>, status: Status) -> Result<Verdict, Error> {
-        let (Some(chat), Some(state)) = (status.chat, status.state) else {
-            return self.ignore(channel, &status.detail).await;
+        let Some(state) = status.state else { return self.ignore(channel, &status.detail).await };
+        let chat = match status.chat {
+            Some(chat) => Some(chat),
+            None => self.registry.chat_of(&channel.name, &status.id).await?,
         };
+        let Some(chat) = chat else { return self.ignore(channel, &status.detail).await };
         let need = self.need_of(channel, &chat, &status.id, None);
         let (policy, id) = (Arc::clone(&channel.policy), status.id.clone());
         let step = move |docket: &mut Docket| {

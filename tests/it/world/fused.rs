@@ -123,6 +123,7 @@ fused! {
         touch restored_at() -> Result<Option<Time>, Error>;
         look ids_of(channel: &str, chat: &ChatId) -> Result<Vec<ChatId>, Error>;
         look sent_to(channel: &str, id: &str, but_not: &ChatId) -> Result<Option<ChatId>, Error>;
+        look chat_of(channel: &str, id: &str) -> Result<Option<ChatId>, Error>;
         touch link_chats(channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error>;
         touch claim_poll(name: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error>;
         touch schedule_repair(name: &str, in_ms: i64) -> Result<(), Error>;

@@ -16,6 +16,7 @@ use crate::{
 on_both_stores!(
     two_ids_of_one_person_share_a_conversation,
     what_was_sent_is_found_by_its_id_from_another_chat,
+    what_was_sent_is_found_by_its_id_alone_if_in_one_chat_alone,
 );
 
 async fn two_ids_of_one_person_share_a_conversation<S: TestStore>(store: &S) {
@@ -66,5 +67,27 @@ async fn what_was_sent_is_found_by_its_id_from_another_chat<S: TestStore>(store:
     ] {
         let found = store.sent_to(channel, id, from).await.expect("reads");
         assert_eq!(found.as_ref(), wanted, "{id} of {channel}, from {from}");
+    }
+}
+
+async fn what_was_sent_is_found_by_its_id_alone_if_in_one_chat_alone<S: TestStore>(store: &S) {
+    let called = |message: Message, id: &str| Message { provider_message_id: Some(id.to_owned()), ..message };
+    for chat in ["6580000001@c.us", "6580000002@c.us"] {
+        let with = begun("default", chat);
+        store.keep_conversation(&with).await;
+        let sent = |seq| from_us(seq, Author::Assistant, "Hello!", NOW, DeliveryState::Sent);
+        let theirs = called(from_contact(1, "Hi", NOW), "THEIRS");
+        let messages = vec![theirs, called(sent(2), "BOTH"), called(sent(3), &format!("TO {chat}"))];
+        store.keep_messages(&with, messages).await;
+    }
+    for (channel, id, wanted) in [
+        ("default", "TO 6580000002@c.us", Some("6580000002@c.us")),
+        ("shop", "TO 6580000002@c.us", None),
+        ("default", "BOTH", None),
+        ("default", "THEIRS", None),
+        ("default", "NOBODYS", None),
+    ] {
+        let found = store.chat_of(channel, id).await.expect("reads");
+        assert_eq!(found.as_ref().map(ChatId::as_str), wanted, "{id} of {channel}");
     }
 }

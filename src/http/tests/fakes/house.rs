@@ -128,6 +128,10 @@ impl Registry for House {
         Ok(None)
     }
 
+    async fn chat_of(&self, _: &str, _: &str) -> Result<Option<ChatId>, Error> {
+        Ok(None)
+    }
+
     async fn sent_to(&self, _: &str, _: &str, _: &ChatId) -> Result<Option<ChatId>, Error> {
         Ok(None)
     }
