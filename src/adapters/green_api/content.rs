@@ -91,6 +91,7 @@ fn by_type(message: Part<'_>, sender: &str) -> Content {
         // A body that lost its type but kept its words.
         "" if !words(message).is_empty() => text(message),
         "" => Content::new(Kind::Unsupported, "[unsupported message]").hollow_unless(message.is_there()),
+        _ if message.part("fileMessageData").is_there() => unknown_file(message),
         other => Content::new(Kind::Unsupported, bracketed("unsupported message", &[cut(other, 64)])),
     }
 }
@@ -137,6 +138,17 @@ fn file(message: Part<'_>, kind: Kind) -> Content {
     let words = if is_blank(&media.caption) { "" } else { media.caption.as_str() };
     let text = description(kind, &media.file_name, words);
     Content { media: Some(media), ..Content::new(kind, text).hollow_unless(data.is_there()) }
+}
+
+/// A file under a name that we do not know, as a round video has: what it is, its type says.
+fn unknown_file(message: Part<'_>) -> Content {
+    let mime_type = message.part("fileMessageData").text("mimeType");
+    match mime_type.split_once('/').map(|(what, _)| what) {
+        Some("image") => file(message, Kind::Image),
+        Some("video") => file(message, Kind::Video),
+        Some("audio") => sound(message),
+        _ => file(message, Kind::Document),
+    }
 }
 
 /// Voice notes carry no flag; they are ogg, where sound files are anything else. Neither can be read without words.

@@ -313,6 +313,23 @@ fn a_call_of_the_business_is_answered_once_somebody_whom_it_called_picks_up() {
 }
 
 #[test]
+fn a_file_under_an_unknown_name_is_what_its_type_says() {
+    for (mime_type, kind, text) in [
+        ("video/mp4", Kind::Video, "[video] look"),
+        ("image/webp", Kind::Image, "[image] look"),
+        ("audio/ogg; codecs=opus", Kind::Voice, "[voice message] look"),
+        ("application/pdf", Kind::Document, "[document: a.pdf] look"),
+        ("", Kind::Document, "[document: a.pdf] look"),
+    ] {
+        let file = json!({"downloadUrl": "https://media.example.test/1", "mimeType": mime_type,
+            "fileName": "a.pdf", "caption": "look"});
+        let arrival = message(&saying(json!({"typeMessage": "ptvMessage", "fileMessageData": file})));
+        assert_eq!((arrival.kind, arrival.text.as_str()), (kind, text), "{mime_type}");
+        assert_eq!(arrival.media.expect("a file").url, "https://media.example.test/1");
+    }
+}
+
+#[test]
 fn sounds_without_words_are_unreadable_and_with_words_are_not() {
     let sound = |mime: &str, caption: &str| {
         let file = json!({"downloadUrl": "{{SWE002}}", "mimeType": mime, "caption": caption});
