@@ -2,8 +2,8 @@
 //!
 //! In: the cells of a row. Out: its line, appended to a text.
 
-/// A cell that begins so is a formula, or hides one, to some spreadsheet.
-const RUN: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+/// A cell that begins so is a formula, or hides one, to some spreadsheet: to those of East Asia also in full width.
+const RUN: [char; 10] = ['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r'];
 
 /// Behind these, too, a cell begins to one that takes another separator, as it is usual in many countries: to it, quotation
 /// marks in the middle of what it takes for a cell are letters.
@@ -58,6 +58,10 @@ mod tests {
             ("+6580000001", "'+6580000001"),
             ("-5", "'-5"),
             ("@SUM(A1)", "'@SUM(A1)"),
+            ("＝1+1", "'＝1+1"),
+            ("＋1", "'＋1"),
+            ("－1", "'－1"),
+            ("Hi;＠A1", "Hi;'＠A1"),
             ("\t=1", "'\t'=1"),
             ("\r=1", "\"'\r'=1\""),
             ("Hi;=1+1;x", "Hi;'=1+1;x"),
