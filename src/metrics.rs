@@ -4,13 +4,14 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use metrics::{Unit, describe_counter, describe_gauge, describe_histogram, gauge};
+use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{
     BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
 
 use crate::{
-    flow::{journal, turn},
+    domain::{lane::Lane, mode::Mode},
+    flow::{journal, notify, turn},
     http,
 };
 
@@ -143,12 +144,27 @@ fn describe() {
     gauge!("baton_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
 }
 
-/// Counters by which alerts go are there from the first look on. By how much one rose that appears with its first event nobody
-/// can tell, and a burst is just that; nor is one that is not there silent.
+/// What can be named beforehand is there from the first look on. By how much a counter rose that appears with its first event
+/// nobody can tell, and a burst is just that; nor is one that is not there silent.
 fn begin() {
-    http::count_webhooks_from_zero();
+    http::count_from_zero();
     journal::count_from_zero();
+    notify::count_from_zero();
     turn::count_locks_from_zero();
+    counter!("baton_redis_errors_total").increment(0);
+    gauge!("baton_generations_in_flight").increment(0);
+    for mode in Mode::ALL {
+        // Nobody has counted them yet.
+        gauge!("baton_conversations", "mode" => mode.as_str()).set(f64::NAN);
+    }
+    for lane in Lane::ALL {
+        let _ = histogram!("baton_generation_queue_seconds", "lane" => lane.as_str());
+    }
+    for (name, ..) in ALL.iter().filter(|(_, kind, ..)| matches!(kind, Quick | Slow)) {
+        if !["baton_generation_queue_seconds", "baton_look_up_seconds"].contains(name) {
+            let _ = histogram!(*name);
+        }
+    }
 }
 
 impl Metrics {
@@ -272,6 +288,35 @@ mod tests {
             }
         }
         assert!(count > 20, "the counters of the alerts were found: {count}");
+    }
+
+    #[test]
+    fn what_can_be_named_beforehand_is_there_from_the_first_look() {
+        let recorder = recorder().expect("buckets");
+        metrics::with_local_recorder(&recorder, begin);
+        let text = recorder.handle().render();
+        // By a channel or a tool; and what is counted only where traces are sent.
+        let later = [
+            "baton_missed_messages_total",
+            "baton_tool_calls_total",
+            "baton_look_up_seconds",
+            "baton_spans_dropped_total",
+        ];
+        for (name, kind, ..) in ALL {
+            let is_there = text.lines().any(|line| line.starts_with(&format!("# TYPE {name} ")));
+            assert!(is_there || *kind == Gauge || later.contains(name), "{name}\nnot in\n{text}");
+        }
+        for line in [
+            "baton_feed_clients 0",
+            "baton_generations_in_flight 0",
+            "baton_redis_errors_total 0",
+            r#"baton_conversations{mode="AI"} NaN"#,
+            r#"baton_webhook_deliveries_total{result="dead_lettered"} 0"#,
+            r#"baton_generation_failures_total{kind="timed_out"} 0"#,
+            r#"baton_generations_cancelled_total{reason="mode_changed"} 0"#,
+        ] {
+            assert!(text.lines().any(|had| had == line), "{line}\nnot in\n{text}");
+        }
     }
 
     #[test]

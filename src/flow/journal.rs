@@ -3,6 +3,7 @@
 use metrics::counter;
 use serde_json::Value;
 
+use super::generator::FailureKind;
 use crate::domain::{
     event::{Event, EventType},
     lane::Lane,
@@ -115,6 +116,12 @@ pub(super) fn without_words(detail: &str) -> &str {
     }
 }
 
+/// Why generations are stopped above all. Others come with their first.
+const STOPPED_BY: [&str; 5] =
+    [NEWER_MESSAGE, MODE_CHANGED, "contact_replied", "answer_now", "instance_stopped"];
+const NEWER_MESSAGE: &str = "newer_message";
+const MODE_CHANGED: &str = "mode_changed";
+
 /// What is counted here begins at 0.
 pub fn count_from_zero() {
     for word in TurnResult::ALL {
@@ -128,6 +135,12 @@ pub fn count_from_zero() {
     }
     for word in Step::ALL {
         again(*word, 0);
+    }
+    for reason in STOPPED_BY {
+        generation_stopped(reason.to_owned(), 0);
+    }
+    for kind in FailureKind::ALL {
+        generation_failed(kind.to_string(), 0);
     }
     for lane in Lane::ALL {
         counter!("baton_turns_started_total", "lane" => lane.as_str()).increment(0);
@@ -143,7 +156,15 @@ fn ended(result: TurnResult, times: u64) {
 
 fn stopped(result: TurnResult, reason: String) {
     ended(result, 1);
-    counter!("baton_generations_cancelled_total", "reason" => reason).increment(1);
+    generation_stopped(reason, 1);
+}
+
+fn generation_stopped(reason: String, times: u64) {
+    counter!("baton_generations_cancelled_total", "reason" => reason).increment(times);
+}
+
+fn generation_failed(kind: String, times: u64) {
+    counter!("baton_generation_failures_total", "kind" => kind).increment(times);
 }
 
 fn attempted(result: SendResult, times: u64) {
@@ -168,7 +189,7 @@ pub fn count(event: &Event) {
         EventType::TurnCompleted => ended(TurnResult::Completed, 1),
         EventType::TurnFailed => {
             ended(TurnResult::Failed, 1);
-            counter!("baton_generation_failures_total", "kind" => detail("kind")).increment(1);
+            generation_failed(detail("kind"), 1);
             if event.action.as_deref() == Some("retried") {
                 again(Step::Turn, 1);
             }
@@ -180,11 +201,11 @@ pub fn count(event: &Event) {
         EventType::TurnSuperseded if event.details.contains_key("discarded") => {}
         // As the turn itself ends: only a newer message takes its place, and needs no other reason.
         EventType::TurnSuperseded if !event.details.contains_key("reason") => {
-            stopped(TurnResult::Superseded, "newer_message".to_owned());
+            stopped(TurnResult::Superseded, NEWER_MESSAGE.to_owned());
         }
         EventType::TurnSuperseded => stopped(TurnResult::Cancelled, detail("reason")),
         EventType::ModeChangeDuringGeneration => {
-            stopped(TurnResult::Cancelled, "mode_changed".to_owned());
+            stopped(TurnResult::Cancelled, MODE_CHANGED.to_owned());
         }
         EventType::ModeChangeBeforeSend => counter!("baton_discarded_replies_total").increment(1),
         EventType::DuplicateWebhook => counter!("baton_duplicates_total").increment(1),

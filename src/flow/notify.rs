@@ -62,6 +62,23 @@ const SETTLE_AGAIN: Duration = Duration::from_secs(1);
 /// How long deliveries that have ended are shown.
 pub const KEPT_MS: i64 = 3 * 86_400_000;
 
+/// Deliveries are counted from 0 on, whatever becomes of them.
+pub fn count_from_zero() {
+    [Fate::Delivered, Fate::Again(0), Fate::GivenUp, Fate::Dropped]
+        .into_iter()
+        .for_each(|fate| count(fate, 0));
+}
+
+fn count(fate: Fate, times: u64) {
+    let result = match fate {
+        Fate::Delivered => "delivered",
+        Fate::Again(_) => "retried",
+        Fate::GivenUp => "dead_lettered",
+        Fate::Dropped => "dropped",
+    };
+    counter!("baton_webhook_deliveries_total", "result" => result).increment(times);
+}
+
 /// Puts events into words.
 #[async_trait]
 pub trait Bodies: Send + Sync {
@@ -158,7 +175,7 @@ impl Notifier {
         if due.event.as_ref().is_some_and(|event| !served.endpoint.wants(&event.event)) {
             let dropped = Ended { attempt: Attempt::default(), fate: Fate::Dropped, disabled: None };
             self.settle(due, &dropped).await?;
-            counter!("baton_webhook_deliveries_total", "result" => "dropped").increment(1);
+            count(Fate::Dropped, 1);
             return Ok(());
         }
         let attempt = match &due.event {
@@ -176,13 +193,7 @@ impl Notifier {
         );
         let ended = Ended { attempt, fate, disabled };
         self.settle(due, &ended).await?;
-        let result = match fate {
-            Fate::Delivered => "delivered",
-            Fate::Again(_) => "retried",
-            Fate::GivenUp => "dead_lettered",
-            Fate::Dropped => "dropped",
-        };
-        counter!("baton_webhook_deliveries_total", "result" => result).increment(1);
+        count(fate, 1);
         if let Some(reason) = disabled {
             let (endpoint, reason) = (served.endpoint.id, reason.as_str());
             tracing::warn!(%endpoint, reason, "a webhook endpoint was switched off");

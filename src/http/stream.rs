@@ -203,6 +203,11 @@ fn named(id: &str) -> Vec<u8> {
     to_json(&serde_json::json!({ "id": id }))
 }
 
+/// Clients are counted from 0 on.
+pub(super) fn count_from_zero() {
+    metrics::gauge!("baton_feed_clients").increment(0);
+}
+
 /// Counts a client while it is there.
 struct Counted(metrics::Gauge);
 

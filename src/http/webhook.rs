@@ -97,7 +97,7 @@ pub(crate) async fn green_api(
 }
 
 /// Webhooks are counted from 0 on, however they are answered.
-pub fn count_webhooks_from_zero() {
+pub(super) fn count_from_zero() {
     let problems = [Problem::unauthorized(), Problem::not_found(), Problem::unavailable("")];
     let words = Verdict::EACH.into_iter().map(Verdict::as_str).chain(problems.iter().map(Problem::code));
     words.for_each(|word| intake::count(word, 0));
