@@ -135,9 +135,7 @@ impl Repair {
         let mut count = 0;
         for arrival in missed {
             while let Some(answer) = typed.pop_front_if(|answer| answer.at < arrival.at) {
-                let is_new = is_news(self.intake.take_typed(&channel, answer).await)?;
-                count_missed(name, u64::from(is_new));
-                count += usize::from(is_new);
+                count += self.take_typed(&channel, answer).await?;
             }
             let is_from_before = restored_at.is_some_and(|restored_at| arrival.at <= Some(restored_at));
             let is_answered = typed.iter().any(|answer| answers(answer, &arrival));
@@ -156,16 +154,21 @@ impl Repair {
             // All of them, and at once: the provider shows when they were last read or answered, so whatever the contact
             // wrote next may have come after them. It waits for another.
             for answer in answers {
-                let is_new = is_news(self.intake.take_typed(&channel, answer).await)?;
-                count_missed(name, u64::from(is_new));
-                count += usize::from(is_new);
+                count += self.take_typed(&channel, answer).await?;
             }
         }
         // Of what is on its way as well, its own webhook says more; or else the next look finds it.
         for answer in typed.into_iter().filter(is_ripe) {
-            count += usize::from(is_news(self.intake.take_typed(&channel, answer).await)?);
+            count += self.take_typed(&channel, answer).await?;
         }
         Ok(count)
+    }
+
+    /// Typed on the phone, and unheard: how many that is more.
+    async fn take_typed(&self, channel: &Arc<Channel>, answer: Arrival) -> Result<usize, RepairError> {
+        let is_new = is_news(self.intake.take_typed(channel, answer).await)?;
+        count_missed(&channel.name, u64::from(is_new));
+        Ok(usize::from(is_new))
     }
 
     /// What we say may be shown under another id than what they say: which of the chats that were typed in are those of

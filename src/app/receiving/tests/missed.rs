@@ -8,6 +8,7 @@ use crate::adapters::sql::cell;
 on_both_stores!(
     what_was_missed_is_found_once,
     what_was_missed_is_counted_from_zero_on,
+    what_was_only_typed_on_the_phone_is_counted_as_missed_too,
     what_came_while_no_instance_ran_is_looked_for_when_one_starts,
     what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it,
     who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed,
@@ -99,6 +100,19 @@ async fn what_was_missed_is_counted_from_zero_on<S: TestStore + Clone + 'static>
     store.schedule_repair("shop", 0).await.expect("writes");
     assert_eq!(counted().await, r#"baton_missed_messages_total{channel="shop"} 2"#);
     assert_eq!(counted().await, r#"baton_missed_messages_total{channel="shop"} 2"#, "not due");
+}
+
+async fn what_was_only_typed_on_the_phone_is_counted_as_missed_too<S: TestStore + Clone + 'static>(
+    store: &S,
+) {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let _here = metrics::set_default_local_recorder(&recorder);
+    let shop = Shop::open(store).await;
+    *shop.gateway.typed.lock().expect("whole") =
+        vec![typed(&mira(), "P1", HOUR), typed(&mira(), "P2", HOUR / 2)];
+    assert_eq!(shop.repair().repair("shop").await.expect("works"), 2);
+    let shown = recorder.handle().render();
+    assert!(shown.contains(r#"baton_missed_messages_total{channel="shop"} 2"#), "{shown}");
 }
 
 async fn what_came_while_no_instance_ran_is_looked_for_when_one_starts<S: TestStore + Clone + 'static>(
