@@ -301,7 +301,7 @@ impl Intake {
         is_deletion: bool,
     ) -> Result<Verdict, Error> {
         // An edit waits for its original, which may be its conversation's first; a deletion begins nothing.
-        let opening = (!amendment.text.is_empty()).then(|| channel.opening(&amendment.chat));
+        let opening = (!is_deletion).then(|| channel.opening(&amendment.chat));
         let key = key(channel, &amendment.chat, opening);
         // Whether the contact still waits for something.
         let newest = if is_deletion { ANSWER_NOW_MESSAGES } else { 0 };

@@ -41,8 +41,8 @@ use crate::{
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         poll::{PollError, Polled, Poller},
         provider::{
-            Arrival, CREDENTIALS_REFUSED, Incoming, LookUp, NoAnswer, Notification, Outgoing, Provider, Sent,
-            Trace, Unanswered, Unreadable,
+            Amendment, Arrival, CREDENTIALS_REFUSED, Incoming, LookUp, NoAnswer, Notification, Outgoing,
+            Provider, Sent, Trace, Unanswered, Unreadable,
         },
         repair::{self, Repair},
         restored,
@@ -57,6 +57,7 @@ on_both_stores!(
     told_to_stop_nothing_is_taken_in_hand,
     told_to_stop_nobody_fetches_on_though_the_store_is_away,
     credentials_that_are_refused_are_the_state_of_their_channel,
+    a_caption_that_is_edited_away_before_its_picture_comes_is_kept,
 );
 
 const HOUR: i64 = 3_600_000;
@@ -386,4 +387,14 @@ async fn credentials_that_are_refused_are_the_state_of_their_channel<S: TestStor
 /// Under some key.
 fn tombstones() -> Tombstones {
     Tombstones::new(&[1; KEY_BYTES])
+}
+
+async fn a_caption_that_is_edited_away_before_its_picture_comes_is_kept<S: TestStore + Clone + 'static>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    let channel = shop.intake.channels.get("shop").expect("it is there");
+    let edit = Amendment { chat: mira(), of: "A1".to_owned(), text: String::new(), at: None, by: None };
+    let taken = shop.intake.take_incoming(&channel, Incoming::Edit(edit)).await.expect("works");
+    assert!(matches!(taken, Verdict::Accepted(_)), "{taken:?}");
 }
