@@ -210,6 +210,22 @@ async fn a_replay_of_what_the_provider_has_delivered_again_changes_nothing_more(
     assert_eq!(world.said().await, ["Hello"]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_letter_without_a_conversation_is_kept_from_when_it_was_discarded_on() {
+    let world = World::new().await;
+    world.intake.take("default", b"Hello").await.expect("kept");
+    let letter = world.letters(LetterState::Open).await.remove(0);
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    world.desk.discard(letter.id, &ana()).await.expect("it was open");
+    let discarded = world.letters(LetterState::Discarded).await.remove(0);
+    assert!(discarded.id == letter.id && discarded.last_at > letter.last_at, "{discarded:?}");
+    let filter = EventFilter { kinds: vec![EventType::DeadLetterDiscarded], ..Default::default() };
+    let told = world.store.events(&filter, &first()).await.expect("a page").items;
+    assert!(told.len() == 1 && told[0].event.actor == "agent:ana");
+    let again = world.desk.discard(letter.id, &ana()).await.expect_err("once is enough");
+    assert!(matches!(again, Refusal::NotFound), "{again}");
+}
+
 /// A quick memory that knows a webhook, as taken or as stored, of which the database has nothing: an instance died between.
 async fn remembers(fingerprint: &str, is_confirmed: bool) -> Deduplicator {
     const LONG: Duration = Duration::from_secs(60);

@@ -48,9 +48,8 @@ use super::{
 };
 use crate::domain::{
     conversation::Status,
-    docket::{Docket, Entry},
+    docket::Docket,
     enclosure::Enclosure,
-    event::EventType,
     label::Labelling,
     message::{Message, Origin},
     mode::Reason,
@@ -394,7 +393,7 @@ impl Desk {
         if let Err(reason) = or_not_found(taken)? {
             return Err(not_retryable(&format!("it still cannot be read: {reason}")));
         }
-        self.end_letter(letter, who).await
+        self.end_letter(letter, LetterState::Replayed, who).await
     }
 
     /// Puts a dead letter away.
@@ -404,14 +403,7 @@ impl Desk {
             if found.state != LetterState::Open {
                 return Err(Refusal::NotFound);
             }
-            let mut put_away = found;
-            put_away.state = LetterState::Discarded;
-            let event = Entry::of(EventType::DeadLetterDiscarded)
-                .by(&who.actor)
-                .with("dead_letter_id", letter.to_string())
-                .outside(&put_away.channel, self.ledger.now().await?);
-            self.ledger.keep(vec![event], vec![put_away]).await?;
-            return Ok(());
+            return self.end_letter(found, LetterState::Discarded, who).await.map(drop);
         };
         let messages = letters::subjects_of(&found);
         let need = Need { letter: Some(letter), messages, itself: true, ..Need::default() };

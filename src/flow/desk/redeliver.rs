@@ -23,7 +23,7 @@ impl Desk {
         let is_open =
             |letter: &DeadLetter| letter.kind == LetterKind::Delivery && letter.state == LetterState::Open;
         if let Some(letter) = letter.filter(is_open) {
-            self.end_letter(letter, who).await?;
+            self.end_letter(letter, LetterState::Replayed, who).await?;
         }
         Ok(())
     }
@@ -37,7 +37,7 @@ impl Desk {
             return Err(not_retryable("its endpoint was removed, or the database was restored since"));
         };
         self.tell_what_is_wanted(&found).await?;
-        self.end_letter(letter, who).await
+        self.end_letter(letter, LetterState::Replayed, who).await
     }
 
     /// What would be dropped is refused: a letter that counts as replayed is looked at by nobody any more.
@@ -55,14 +55,24 @@ impl Desk {
         Ok(())
     }
 
-    pub(super) async fn end_letter(&self, letter: DeadLetter, who: &Who) -> Result<DeadLetter, Refusal> {
+    /// What is of no conversation is replayed or discarded.
+    pub(super) async fn end_letter(
+        &self,
+        letter: DeadLetter,
+        state: LetterState,
+        who: &Who,
+    ) -> Result<DeadLetter, Refusal> {
         let now = self.ledger.now().await?;
-        let replayed = DeadLetter { state: LetterState::Replayed, last_at: now, ..letter };
-        let event = Entry::of(EventType::DeadLetterReplayed)
+        let kind = match state {
+            LetterState::Open | LetterState::Replayed => EventType::DeadLetterReplayed,
+            LetterState::Discarded => EventType::DeadLetterDiscarded,
+        };
+        let ended = DeadLetter { state, last_at: now, ..letter };
+        let event = Entry::of(kind)
             .by(&who.actor)
-            .with("dead_letter_id", replayed.id.to_string())
-            .outside(&replayed.channel, now);
-        self.ledger.keep(vec![event], vec![replayed.clone()]).await?;
-        Ok(replayed)
+            .with("dead_letter_id", ended.id.to_string())
+            .outside(&ended.channel, now);
+        self.ledger.keep(vec![event], vec![ended.clone()]).await?;
+        Ok(ended)
     }
 }
