@@ -14,13 +14,14 @@ use crate::{
     domain::{
         chat::ChatId,
         event::{Event, EventType},
-        message::{Author, Kind, Message},
+        message::{Author, Kind, Message, Origin},
         mode::Mode,
         time::Time,
     },
     flow::{
         archive::{Archive, Tail},
         back_office::people::{Agent, People, Role},
+        desk::Who,
         ledger::Key,
         mode_switch::{ModeSwitch, Receipt, Request},
         places::Places,
@@ -151,9 +152,11 @@ impl Story {
         let key = Key::Chat { channel: SANDBOX.to_owned(), chat: id, opening: None };
         let request = Request {
             id: Uuid::now_v7().to_string(),
-            actor: format!("agent:{}", self.ana),
-            agent: Some(self.ana),
-            ..Request::default()
+            ..Request::by(Who {
+                actor: format!("agent:{}", self.ana),
+                agent: Some(self.ana),
+                origin: Origin::Dashboard,
+            })
         };
         let receipt = self.switch.switch(key, Mode::Human, request).await?;
         line(now(), "Ana", &format!("takes over from the AI ─ {}", in_words(&receipt)));

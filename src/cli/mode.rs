@@ -3,7 +3,10 @@
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use super::print::{self, Format};
+use super::{
+    dead_letters::shell,
+    print::{self, Format},
+};
 use crate::{
     app::{self, Opened},
     config::Settings,
@@ -110,16 +113,8 @@ async fn set(
     let is_unheard = found.is_none_or(|overview| overview.conversation.seq == 0);
     let opening = Some(channel.opening(&chat.chat));
     let key = Key::Chat { channel: chat.channel, chat: chat.chat, opening };
-    let request = Request {
-        id: uuid::Uuid::now_v7().to_string(),
-        actor: actor::SHELL.to_owned(),
-        expected_version: args.expected_version,
-        until: args.until.map(Some),
-        answer_now: args.answer_now,
-        note: args.note,
-        ..Request::default()
-    };
-    let receipt = opened.switch.switch(key, to, request).await.context("the mode was not switched")?;
+    let receipt =
+        opened.switch.switch(key, to, asked_for(args)).await.context("the mode was not switched")?;
     if format.json {
         print::json(&receipt_as_json(&receipt))?;
     } else {
@@ -132,6 +127,17 @@ async fn set(
         );
     }
     Ok(())
+}
+
+fn asked_for(args: SwitchArgs) -> Request {
+    Request {
+        id: uuid::Uuid::now_v7().to_string(),
+        expected_version: args.expected_version,
+        until: args.until.map(Some),
+        answer_now: args.answer_now,
+        note: args.note,
+        ..Request::by(shell())
+    }
 }
 
 fn in_words(conversation: &Conversation) -> String {
@@ -270,6 +276,10 @@ fn to_chat(text: &str) -> Result<ChatId, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        domain::message::{Kind, Origin},
+        flow::{mode_switch, play::Play},
+    };
 
     #[test]
     fn why_a_mode_is_what_it_is_is_said_in_words() {
@@ -283,5 +293,17 @@ mod tests {
             let state = ModeState::initial(mode, reason, who, Time(0));
             assert_eq!(format!("{}{}", why(&state), by(&state.actor)), said);
         }
+    }
+
+    #[test]
+    fn a_note_from_the_shell_does_not_count_as_from_the_dashboard() {
+        let mut play = Play::new();
+        let note = Some("give her 10 %".to_owned());
+        let args = SwitchArgs { until: None, answer_now: false, note, expected_version: None };
+        let request = asked_for(args);
+        play.step(|docket, policy| mode_switch::apply(docket, policy, mode::Mode::Ai, &request))
+            .expect("it can be done");
+        let note = play.messages.iter().find(|message| message.kind == Kind::Note).expect("it is kept");
+        assert_eq!((note.origin, request.who.actor.as_str()), (Origin::Api, actor::SHELL));
     }
 }

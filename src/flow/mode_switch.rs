@@ -18,23 +18,19 @@ use super::{
 use crate::domain::{
     conversation::Conversation,
     docket::Docket,
-    message::{DeliveryState, Message, Origin},
+    message::{DeliveryState, Message},
     mode::{Mode, Reason},
     policy::Policy,
     time::Time,
 };
 
 /// What is asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// Its own id: a repeat after a lost commit finds its effect.
     pub id: String,
-    /// Who asks.
-    pub actor: String,
-    /// The agent who asks, if it is one: a takeover assigns the conversation.
-    pub agent: Option<Uuid>,
-    /// How it came, for its note; None: as from the dashboard.
-    pub origin: Option<Origin>,
+    /// Who asks: a takeover assigns the conversation to the agent, if it is one.
+    pub who: Who,
     /// Only if the version is this.
     pub expected_version: Option<i64>,
     /// HUMAN until then: None leaves the clock as it is, `Some(None)` stops it.
@@ -47,6 +43,22 @@ pub struct Request {
     pub settle_ms: Option<i64>,
     /// The reason to record, in place of the usual one.
     pub reason: Option<Reason>,
+}
+
+impl Request {
+    /// A plain switch by them.
+    pub const fn by(who: Who) -> Self {
+        Self {
+            id: String::new(),
+            who,
+            expected_version: None,
+            until: None,
+            answer_now: false,
+            note: None,
+            settle_ms: None,
+            reason: None,
+        }
+    }
 }
 
 /// What a switch did: the answer to the person who asked.
@@ -313,8 +325,8 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
     };
     let by = By {
         reason: request.reason.unwrap_or(usual),
-        actor: &request.actor,
-        agent: request.agent,
+        actor: &request.who.actor,
+        agent: request.who.agent,
         chose_until: request.until.is_some(),
     };
     let before = docket.conversation.mode.until;
@@ -328,15 +340,13 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
         docket.conversation.memo.is_clock_stopped = to == Mode::Human && until.is_none();
         if before != until {
             conversations::clock_changed(docket);
-            conversations::tell_until(docket, &request.actor);
+            conversations::tell_until(docket, &request.who.actor);
         }
     }
     if let Some(note) = request.note.as_ref().filter(|note| !note.trim().is_empty()) {
         let before = docket.conversation.memo.note.take().map(|before| before + "\n").unwrap_or_default();
         docket.conversation.memo.note = Some(before + note);
-        let origin = request.origin.unwrap_or(Origin::Dashboard);
-        let who = Who { actor: request.actor.clone(), agent: request.agent, origin };
-        desk::messages::keep_note(docket, note, &who);
+        desk::messages::keep_note(docket, note, &request.who);
     }
     let answering = to == Mode::Ai && request.answer_now && inbox::answer_now(docket);
     Ok(receipt(docket, &switched, answering))

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::{
         domain::mode::{ModeState, Reason},
-        flow::{mode_switch, play::Play},
+        flow::{desk::Who, mode_switch, play::Play, tests::ana},
     };
 
     #[test]
@@ -79,8 +79,8 @@ mod tests {
             for (mine, other, stays) in [("agent:ana", 1_000, Mode::Human), ("token:7", -1_000, Mode::Ai)] {
                 let mut play = Play::new();
                 play.switches(Mode::Human);
-                let actor = mine.to_owned();
-                let request = mode_switch::Request { reason: Some(*reason), actor, ..Default::default() };
+                let who = Who { actor: mine.to_owned(), ..ana() };
+                let request = mode_switch::Request { reason: Some(*reason), ..mode_switch::Request::by(who) };
                 let give_back =
                     |docket: &mut _, policy: &_| mode_switch::apply(docket, policy, Mode::Ai, &request);
                 play.step(give_back).expect("it can be done");
@@ -139,7 +139,7 @@ mod tests {
         let mut play = Play::new();
         play.switches(Mode::Human);
         play.step(|docket, _| docket.conversation.memo.same_person = Some(Uuid::now_v7()));
-        let until = |until| mode_switch::Request { until: Some(until), ..Default::default() };
+        let until = |until| mode_switch::Request { until: Some(until), ..mode_switch::Request::by(ana()) };
         for (request, tells) in
             [(until(None), false), (until(Some(play.now.plus_ms(60_000))), true), (until(None), true)]
         {

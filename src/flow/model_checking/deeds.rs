@@ -397,7 +397,7 @@ fn claimant() -> Claimant {
 }
 
 fn request() -> Request {
-    Request { actor: "agent:ana".to_owned(), ..Request::default() }
+    Request::by(who())
 }
 
 fn who() -> Who {

@@ -166,12 +166,7 @@ fn a_clock_that_a_person_moves_without_saying_so_is_told_of() {
 fn what_a_person_holds_until_the_hours_begin_is_not_given_back_as_the_machines() {
     let mut play = friday_evening();
     let until = at("2026-01-12T09:00:00+08:00");
-    let request = Request {
-        reason: Some(Reason::Hours),
-        until: Some(Some(until)),
-        actor: "agent:ana".to_owned(),
-        ..Request::default()
-    };
+    let request = Request { reason: Some(Reason::Hours), until: Some(Some(until)), ..Request::by(ana()) };
     play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Human, &request)).unwrap();
     let asked = play.says("Are you open?");
     let left = (Outcome::LeftToHuman, Some(OutcomeReason::ModeHuman));
@@ -186,7 +181,7 @@ fn what_a_person_holds_until_the_hours_begin_is_not_given_back_as_the_machines()
 fn an_hour_that_is_chosen_again_is_no_news_also_where_the_usual_is_another() {
     let mut play = Play::by(|policy| policy.human_hold_ms = 600_000);
     let until = play.now.plus_ms(60_000);
-    let request = Request { until: Some(Some(until)), actor: "agent:ana".to_owned(), ..Request::default() };
+    let request = Request { until: Some(Some(until)), ..Request::by(ana()) };
     for _ in 0..2 {
         play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Human, &request)).unwrap();
         assert_eq!(

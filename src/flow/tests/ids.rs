@@ -33,7 +33,7 @@ fn the_other_id_of_a_person_is_asked_for_once_where_a_person_acts_or_a_hidden_on
             play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &once)).unwrap();
         }),
         ("by taking over", |play| {
-            let request = Request { actor: "agent:ana".to_owned(), ..Request::default() };
+            let request = Request::by(ana());
             let take_over =
                 |docket: &mut _, policy: &_| mode_switch::apply(docket, policy, Mode::Human, &request);
             play.step(take_over).unwrap();
@@ -128,7 +128,7 @@ fn a_takeover_of_which_the_other_one_does_not_know_is_not_settled() {
     play.exchange("Show me condos", "Two condos.");
     play.conversation.memo.merged.push(uuid::Uuid::now_v7());
     let receipt = |play: &mut Play, to| {
-        let request = Request { actor: "agent:ana".to_owned(), ..Request::default() };
+        let request = Request::by(ana());
         play.step(|docket, policy| mode_switch::apply(docket, policy, to, &request)).unwrap()
     };
     assert!(!receipt(&mut play, Mode::Human).settled, "the assistant may still write there");

@@ -1,5 +1,6 @@
 //! A word to the assistant, for one answer.
 
+use super::ana;
 use crate::{
     domain::{
         message::{DeliveryReason, DeliveryState as S},
@@ -19,8 +20,7 @@ use crate::{
 /// A conversation whose assistant takes its time to type, and a note that was left for it.
 fn noted() -> Play {
     let mut play = Play::by(|policy| (policy.typing_ms_per_char, policy.typing_max_ms) = (100, 8_000));
-    let request =
-        Request { actor: "agent:ana".into(), note: Some("give her 10 %".into()), ..Request::default() };
+    let request = Request { note: Some("give her 10 %".into()), ..Request::by(ana()) };
     play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Ai, &request)).unwrap();
     play
 }
@@ -30,8 +30,7 @@ fn a_note_that_is_left_while_a_turn_runs_is_for_the_next() {
     let mut play = Play::new();
     play.says("m1");
     let begun = play.begins();
-    let request =
-        Request { actor: "agent:ana".into(), note: Some("give her 10 %".into()), ..Request::default() };
+    let request = Request { note: Some("give her 10 %".into()), ..Request::by(ana()) };
     play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Ai, &request)).unwrap();
     play.writes(&begun, "a1");
     play.sends();
@@ -87,8 +86,7 @@ fn a_note_is_read_by_a_follow_up_or_by_an_answer_and_not_by_both() {
     for leaves in [true, false] {
         let mut play = Play::new();
         play.exchange("m1", "a1");
-        let request =
-            Request { actor: "agent:ana".into(), note: Some("give her 10 %".into()), ..Request::default() };
+        let request = Request { note: Some("give her 10 %".into()), ..Request::by(ana()) };
         play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Ai, &request)).unwrap();
         let new = NewFollowUp {
             delay_ms: Some(1_000),
@@ -123,8 +121,7 @@ fn a_note_that_was_read_is_not_read_again_while_its_answer_is_typed_nor_where_a_
     play.says("How much is the blue bowl?");
     let begun = play.begins();
     play.writes(&begun, "Nine dollars.");
-    let request =
-        Request { actor: "agent:ana".into(), note: Some("no discount".into()), ..Request::default() };
+    let request = Request { note: Some("no discount".into()), ..Request::by(ana()) };
     play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Ai, &request)).unwrap();
     play.says("And the red one?");
     assert_eq!(play.begins().note.as_deref(), Some("no discount"));

@@ -376,7 +376,7 @@ fn words_that_an_agent_takes_back_were_not_said() {
 fn a_clock_that_was_stopped_is_started_by_no_message_of_that_person() {
     let mut play = Play::by(|policy| policy.human_hold_ms = 60_000);
     let sets = |play: &mut Play, to, until| {
-        let request = Request { until, actor: "agent:ana".to_owned(), ..Request::default() };
+        let request = Request { until, ..Request::by(ana()) };
         play.step(|docket, policy| mode_switch::apply(docket, policy, to, &request)).unwrap();
         play.conversation.mode.until
     };
@@ -438,7 +438,7 @@ fn a_farewell_that_comes_back_after_a_person_has_acted_does_not_leave() {
         play.commits(&begun, &answer);
         let (attempt, claim) = play.claims_send();
         assert!(matches!(claim, outbox::Claim::Claimed(_)));
-        let request = Request { reason, actor: "agent:ana".to_owned(), ..Request::default() };
+        let request = Request { reason, ..Request::by(ana()) };
         let switch = |docket: &mut _, policy: &_| mode_switch::apply(docket, policy, Mode::Human, &request);
         assert!(!play.step(switch).unwrap().changed, "it is HUMAN already");
         play.settles(attempt, &Settled::Again(None, "refused the connection".into()));
@@ -499,7 +499,7 @@ fn a_receipt_names_what_the_provider_has_and_has_not_sent_yet() {
     play.exchange("m1", "a1");
     let reply = begun_reply(&play);
     let takes_over = |play: &mut Play| {
-        let request = Request { actor: "agent:ana".into(), ..Request::default() };
+        let request = Request::by(ana());
         play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Human, &request)).unwrap()
     };
     assert_eq!(takes_over(&mut play).at_provider, [reply], "it may still arrive");
@@ -586,7 +586,7 @@ fn what_was_typed_once_more_answers_nothing_that_the_contact_has_written_since()
 fn a_switch_that_is_run_again_does_not_undo_who_has_switched_since() {
     let mut play = Play::new();
     play.switches(Mode::Human);
-    let request = Request { id: "r".to_owned(), ..Request::default() };
+    let request = Request { id: "r".to_owned(), ..Request::by(ana()) };
     let switch = |play: &mut Play| {
         play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Ai, &request)).unwrap()
     };

@@ -66,9 +66,7 @@ impl Switch {
         }
         let request = mode_switch::Request {
             id: Uuid::now_v7().to_string(),
-            actor: caller.actor.clone(),
-            agent: caller.agent,
-            origin: Some(caller.who().origin),
+            who: caller.who(),
             expected_version: self.expected_version,
             until: self.until.map(|until| until.map(|at| at.0)),
             answer_now: self.answer_now,

@@ -105,12 +105,12 @@ impl Intake for Clerk {
 #[async_trait]
 impl ModeSwitch for Clerk {
     async fn switch(&self, key: Key, to: Mode, request: mode_switch::Request) -> mode_switch::Answer {
-        self.asked.lock().unwrap().push(format!("{} to {to} by {}", name(&key), request.actor));
+        self.asked.lock().unwrap().push(format!("{} to {to} by {}", name(&key), request.who.actor));
         let mut conversation = conversation("default", "6580000001@c.us");
         if request.expected_version.is_some_and(|version| version != 1) {
             return Err(mode_switch::Refusal::VersionConflict);
         }
-        conversation.mode.apply(Reason::AgentButton, to, &request.actor, NOW);
+        conversation.mode.apply(Reason::AgentButton, to, &request.who.actor, NOW);
         Ok(Receipt { settled: request.settle_ms != Some(0), ..receipt(conversation) })
     }
 
