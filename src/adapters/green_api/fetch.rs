@@ -90,7 +90,7 @@ pub(super) async fn journal(
         return Err(unanswered("status 200, but not a list of messages"));
     };
     let mut arrivals = Vec::new();
-    for item in &items {
+    for item in &journal::as_they_stand(items) {
         match journal::arrival(channel, endpoint.instance(), Part::of(item)) {
             Ok(arrival) => arrivals.extend(arrival),
             Err(error) => tracing::warn!(channel, %error, "an item of the journal cannot be read"),

@@ -1,18 +1,87 @@
 //! The gateway's journals, whose items are flat where webhooks nest. In: an item. Out: the arrival that its webhook would
-//! have been: it is laid out as that webhook and then read as one, so that the two cannot come to differ.
+//! have been: it is laid out as that webhook and then read as one, so that the two cannot come to differ. What was edited or deleted
+//! meanwhile is read as it stands.
 
 use serde_json::{Map, Value, json};
 
-use super::{part::Part, read::read_value};
+use super::{part::Part, read::read_value, wording};
 use crate::flow::provider::{Arrival, Incoming, Unreadable};
+
+/// The items as they stand by now: without those that a contact has deleted, and in the words of the newest edit. Nobody has
+/// read the old ones.
+pub(super) fn as_they_stand(mut items: Vec<Value>) -> Vec<Value> {
+    let amendments: Vec<Value> = items.iter().filter(|item| is_amendment(Part::of(item))).cloned().collect();
+    let mut amendments: Vec<Part<'_>> = amendments.iter().map(Part::of).collect();
+    amendments.sort_by_key(|amendment| amendment.integer("timestamp"));
+    for amendment in amendments {
+        let is_about = |item: &Value| is_about(amendment, Part::of(item));
+        if amendment.text("typeMessage") == "deletedMessage" {
+            items.retain(|item| !is_about(item));
+            continue;
+        }
+        let words = new_words(amendment);
+        if !wording::is_blank(words) && !wording::is_mark(words) {
+            items.iter_mut().filter(|item| is_about(item)).for_each(|item| reword(item, words));
+        }
+    }
+    items
+}
+
+fn is_amendment(item: Part<'_>) -> bool {
+    matches!(item.text("typeMessage"), "editedMessage" | "deletedMessage")
+}
+
+/// Whether that amendment is one of this item. In a group an admin may delete what others wrote, but not edit it.
+fn is_about(amendment: Part<'_>, item: Part<'_>) -> bool {
+    let is_deletion = amendment.text("typeMessage") == "deletedMessage";
+    let (name, data) = match is_deletion {
+        true => ("deletedMessageId", "deletedMessageData"),
+        false => ("editedMessageId", "editedMessageData"),
+    };
+    let of = match amendment.text(name).trim() {
+        "" => amendment.part(data).text("stanzaId").trim(),
+        of => of,
+    };
+    let is_same = |name| amendment.text(name) == item.text(name);
+    let may_amend = is_deletion || !item.text("chatId").ends_with("@g.us") || is_same("senderId");
+    !of.is_empty() && item.text("idMessage").trim() == of && is_same("chatId") && may_amend
+}
+
+fn new_words(edit: Part<'_>) -> &str {
+    let data = edit.part("editedMessageData");
+    let places = [
+        data.first_text(&["textMessage", "caption"]),
+        edit.first_text(&["textMessage", "caption"]),
+        edit.part("extendedTextMessage").text("text"),
+    ];
+    places.into_iter().find(|words| !words.trim().is_empty()).unwrap_or_default()
+}
+
+/// Wherever the item has its words.
+fn reword(item: &mut Value, words: &str) {
+    let places = [
+        ("", "textMessage"),
+        ("", "message"),
+        ("", "caption"),
+        ("/extendedTextMessage", "text"),
+        ("/extendedTextMessageData", "text"),
+        ("/textMessageData", "textMessage"),
+        ("/fileMessageData", "caption"),
+    ];
+    for (place, name) in places {
+        let fields = item.pointer_mut(place).and_then(Value::as_object_mut);
+        if let Some(said) = fields.and_then(|fields| fields.get_mut(name)) {
+            *said = Value::from(words);
+        }
+    }
+}
 
 /// Reads an item; None if it is no message that may have been missed. One without an id cannot be told from those that
 /// were taken already; edits and deletions speak of another message.
 pub(super) fn arrival(channel: &str, instance: &str, item: Part<'_>) -> Result<Option<Arrival>, Unreadable> {
     let is_incoming = matches!(item.text("type"), "incoming" | "");
-    let is_amendment = matches!(item.text("typeMessage"), "editedMessage" | "deletedMessage");
     let is_deleted = item.flag("isDeleted") == Some(true);
-    if !is_incoming || is_amendment || is_deleted || item.text("idMessage").trim().is_empty() {
+    if !is_incoming || is_amendment(item) || is_deleted || item.text("idMessage").trim().is_empty() {
         return Ok(None);
     }
     match read_value(channel, instance, &mut webhook("incomingMessageReceived", item))? {
@@ -181,6 +250,68 @@ mod tests {
             compared += 1;
         }
         assert!(compared > 25, "{compared}");
+    }
+
+    #[test]
+    fn what_was_amended_meanwhile_is_read_as_it_stands() {
+        let item = |id: &str, at: i64, kind: &str, more: Value| {
+            let mut item = json!({"type": "incoming", "idMessage": id, "chatId": "6580000001@c.us", "timestamp": at,
+                "typeMessage": kind, "senderId": "6580000001@c.us"});
+            item.as_object_mut().expect("an object").extend(Part::of(&more).fields());
+            item
+        };
+        let group = |sender: &str| json!({"chatId": "120363000000000001@g.us", "senderId": sender});
+        let (ana, ben) = (group("6580000001@c.us"), group("6580000002@c.us"));
+        let and = |more: &Value, other: Value| {
+            let mut both = Part::of(more).fields();
+            both.extend(Part::of(&other).fields());
+            Value::Object(both)
+        };
+        let items = vec![
+            item("E3", 30, "editedMessage", json!({"editedMessageId": "A1", "textMessage": "three cakes"})),
+            item("E2", 20, "editedMessage", json!({"editedMessageId": "A1", "textMessage": "two cakes"})),
+            item("A1", 10, "textMessage", json!({"textMessage": "one cake"})),
+            item("D1", 20, "deletedMessage", json!({"deletedMessageId": "A2"})),
+            item("A2", 10, "textMessage", json!({"textMessage": "never mind"})),
+            item("A3", 10, "imageMessage", json!({"downloadUrl": "https://media/a.jpg", "caption": "old"})),
+            item(
+                "E4",
+                20,
+                "editedMessage",
+                json!({"editedMessageData": {"stanzaId": "A3", "caption": "new"}}),
+            ),
+            item("A4", 10, "extendedTextMessage", json!({"extendedTextMessage": {"text": "old link"}})),
+            item(
+                "E5",
+                20,
+                "editedMessage",
+                json!({"editedMessageId": "A4", "extendedTextMessage": {"text": "new link"}}),
+            ),
+            item("A5", 10, "textMessage", json!({"textMessage": "legible"})),
+            item("E6", 20, "editedMessage", json!({"editedMessageId": "A5", "textMessage": "{{SWE001}}"})),
+            item("A6", 10, "textMessage", and(&ana, json!({"textMessage": "by Ana"}))),
+            item(
+                "E7",
+                20,
+                "editedMessage",
+                and(&ben, json!({"editedMessageId": "A6", "textMessage": "by Ben"})),
+            ),
+            item("A7", 10, "textMessage", and(&ana, json!({"textMessage": "rude"}))),
+            item("D2", 20, "deletedMessage", and(&ben, json!({"deletedMessageId": "A7"}))),
+            item("D3", 20, "deletedMessage", and(&ben, json!({"deletedMessageId": "A1"}))),
+        ];
+        let read = |item: &Value| arrival("default", INSTANCE, Part::of(item)).expect("readable");
+        let found: Vec<Arrival> = as_they_stand(items).iter().filter_map(read).collect();
+        let said: Vec<_> =
+            found.iter().map(|it| (it.id.as_deref().unwrap_or(""), it.text.as_str())).collect();
+        let wanted = [
+            ("A1", "three cakes"),
+            ("A3", "[image] new"),
+            ("A4", "new link"),
+            ("A5", "legible"),
+            ("A6", "by Ana"),
+        ];
+        assert_eq!(said, wanted);
     }
 
     #[test]
