@@ -379,13 +379,22 @@ fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) -> bool {
 /// notified of it.
 pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended: bool) {
     if errands::are_told(docket, reply) {
+        if is_amended {
+            amend::read_edited_again(docket, policy, reply);
+        }
         return;
     }
     if is_amended {
         amend::withdraw_moot(docket, policy, Some(reply));
     }
+    if !docket.is_owed(reply) {
+        return;
+    }
     let may_restart = policy.burst == BurstPolicy::Interrupt && !docket.conversation.memo.is_flood;
-    if !may_restart || !docket.is_owed(reply) {
+    if !may_restart {
+        if is_amended {
+            amend::read_edited_again(docket, policy, reply);
+        }
         return;
     }
     let behind = outbox::replies_behind(docket, reply);
@@ -403,6 +412,8 @@ pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended:
             outbox::withdraw_reply(docket, reply);
         }
         set_ripe_at(docket, policy);
+    } else if is_amended {
+        amend::read_edited_again(docket, policy, reply);
     }
 }
 
@@ -428,10 +439,13 @@ pub fn set_ripe_at(docket: &mut Docket, policy: &Policy) {
 
 /// A reply began to leave, or nothing of it will: what waits now is a burst of its own.
 pub fn begin_new_burst(docket: &mut Docket, policy: &Policy) {
-    let moments: Vec<Time> =
-        docket.messages().iter().filter(|message| message.waits()).map(|message| message.at).collect();
+    // What was edited while it was answered is as new as its words.
+    let written_at =
+        |message: &Message| message.edited_at.map_or(message.at, |at| at.min(docket.now).max(message.at));
+    let waiting = docket.messages().iter().filter(|message| message.waits());
+    let moments: Vec<Time> = waiting.map(written_at).collect();
     docket.conversation.memo.end_burst();
-    docket.conversation.memo.burst_first_at = moments.first().map(|at| at.0);
-    docket.conversation.memo.burst_last_at = moments.last().map(|at| at.0);
+    docket.conversation.memo.burst_first_at = moments.iter().min().map(|at| at.0);
+    docket.conversation.memo.burst_last_at = moments.iter().max().map(|at| at.0);
     set_ripe_at(docket, policy);
 }

@@ -304,9 +304,10 @@ fn begin_to_answer(docket: &mut Docket, policy: &Policy, turn: Option<Uuid>) {
     }
 }
 
-/// Since when a message waits that no reply covers: it may be older than a reply that had not read it.
+/// Since when a message waits, or a reply to it: it may be older than a reply that had not read it, or not in its new words.
 pub fn first_waiting(docket: &Docket) -> Option<Time> {
-    docket.messages().iter().find(|message| message.waits()).map(|message| message.at)
+    let is_unanswered = |message: &&Message| message.waits() || message.is_covered();
+    docket.messages().iter().find(is_unanswered).map(|message| message.at)
 }
 
 fn end_covered(docket: &mut Docket, turn: Option<Uuid>, outcome: Outcome) {

@@ -24,7 +24,7 @@ use crate::domain::{
     conversation::{AttentionReason, Status},
     docket::{Docket, Entry},
     event::{EventType, actor},
-    message::{Author, Gate, Outcome, OutcomeReason},
+    message::{Author, Gate, Message, Outcome, OutcomeReason},
     mode::Reason,
     pacing,
     policy::Policy,
@@ -252,8 +252,8 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         ..Owed::machine(Gate::Assistant, Some(begun.turn.id))
     };
     outbox::owe(docket, &parts, &owed, actor::ASSISTANT);
-    for id in &begun.turn.messages {
-        if let Some(message) = docket.edit(*id) {
+    for id in read_as_they_stand(docket, begun) {
+        if let Some(message) = docket.edit(id) {
             message.turn = Some(begun.turn.id);
         }
     }
@@ -267,6 +267,13 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         agenda::schedule(docket, policy, new, actor::ASSISTANT);
     }
     TurnEnd::Owed
+}
+
+/// The messages that this turn has read as they stand. What the contact has put into other words meanwhile, where that did not
+/// stop the turn, is not answered by it: it waits for the next.
+fn read_as_they_stand(docket: &Docket, begun: &Begun) -> Vec<Uuid> {
+    let stands = |read: &&Message| docket.message(read.id).is_some_and(|now| now.text == read.text);
+    begun.burst.iter().filter(stands).map(|read| read.id).collect()
 }
 
 /// The assistant hands over: its words, or those of the settings, are the last; then a person answers.
@@ -326,8 +333,8 @@ fn end_burst_as(
     outcome: Outcome,
     reason: Option<OutcomeReason>,
 ) {
-    for id in &begun.turn.messages {
-        if let Some(message) = docket.edit(*id) {
+    for id in read_as_they_stand(docket, begun) {
+        if let Some(message) = docket.edit(id) {
             message.turn = Some(begun.turn.id);
             if let Some(inbound) = &mut message.inbound
                 && inbound.outcome == Outcome::Pending

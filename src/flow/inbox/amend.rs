@@ -13,13 +13,13 @@ use crate::{
         conversation::{AttentionReason, Conversation},
         docket::{Docket, Entry, Parked, Report},
         event::{EventType, actor},
-        message::{Author, DeliveryState, Kind, Message, Outcome, OutcomeReason},
+        message::{Author, DeliveryState, Gate, Kind, Message, Outcome, OutcomeReason},
         mode::Mode,
         phrases,
         policy::{BurstPolicy, Policy},
         time::Time,
     },
-    flow::{agenda, conversations, drafts, office_hours, outbox, provider::Amendment},
+    flow::{agenda, conversations, drafts, office_hours, outbox, provider::Amendment, reply::errands},
 };
 
 /// What a change of a message means for the conversation in which its own continues.
@@ -170,9 +170,37 @@ pub(super) fn amend_with(
     }
     if kind == EventType::MessageDeleted {
         withdraw(docket, policy, id, OutcomeReason::Deleted);
+    } else {
+        read_again(docket, &[id]);
     }
     set_ripe_at(docket, policy);
     Some(kind)
+}
+
+/// A reply to these that is owed all the same has read the words of before: the new ones wait for the next turn, like a newer
+/// message. Not in HUMAN, where it only says that somebody comes.
+fn read_again(docket: &mut Docket, edited: &[Uuid]) {
+    if docket.conversation.mode.mode == Mode::Human {
+        return;
+    }
+    let now = docket.now.0;
+    for id in edited {
+        if docket.message(*id).is_some_and(Message::is_covered)
+            && let Some(message) = docket.edit(*id)
+        {
+            message.turn = None;
+            let memo = &mut docket.conversation.memo;
+            memo.burst_first_at.get_or_insert(now);
+            memo.burst_last_at = Some(now);
+        }
+    }
+}
+
+/// The same where that reply has come back, and the contact has amended some of what it answers.
+pub(super) fn read_edited_again(docket: &mut Docket, policy: &Policy, reply: Uuid) {
+    let edited = docket.ids(|message| message.turn == Some(reply) && message.edited_at.is_some());
+    read_again(docket, &edited);
+    set_ripe_at(docket, policy);
 }
 
 fn may_come_back(docket: &Docket, reply: Uuid) -> bool {
@@ -263,7 +291,29 @@ fn withdraw(docket: &mut Docket, policy: &Policy, id: Uuid, why: OutcomeReason) 
     if is_moot {
         conversations::restart_turn(docket, why.as_str(), actor::CONTACT);
     }
+    withdraw_what_read_it_before(docket);
     withdraw_moot(docket, policy, reply);
+}
+
+/// It may have got other words before it was withdrawn: a reply to the old ones alone does not leave either, or not again if it
+/// comes back.
+fn withdraw_what_read_it_before(docket: &mut Docket) {
+    let answers = |turn: Uuid| {
+        let is_answered_by = |it: &Message| it.inbound.is_some() && it.turn == Some(turn);
+        docket.messages().iter().any(is_answered_by)
+    };
+    let is_by_a_turn = |message: &&Message| {
+        message.delivery.as_ref().is_some_and(|it| it.gate == Gate::Assistant && it.state.is_open())
+    };
+    let mut moot: Vec<Uuid> =
+        docket.messages().iter().filter(is_by_a_turn).filter_map(|message| message.turn).collect();
+    moot.retain(|turn| !answers(*turn) && !errands::are_told(docket, *turn));
+    moot.dedup();
+    for reply in moot {
+        if !outbox::withdraw_reply(docket, reply) {
+            docket.conversation.memo.amended = Some(reply);
+        }
+    }
 }
 
 /// If nothing is left of what that reply answers, it does not leave; if nothing is left at all, nobody waits.

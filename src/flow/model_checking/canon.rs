@@ -64,6 +64,7 @@ impl Canon<'_> {
         self.put(memo.is_sequence);
         self.put((memo.human_seq, memo.closed_seq));
         self.id(memo.reply);
+        self.id(memo.amended);
         self.id(memo.told);
         for errand in &memo.errands {
             self.id(Some(errand.turn));
@@ -144,6 +145,13 @@ impl Canon<'_> {
         self.put((world.unsettled, world.settled));
         for turn in &world.told {
             self.id(Some(*turn));
+        }
+        for read in &world.read {
+            // What counts is whether they still say what it has read.
+            self.id(Some(read.turn));
+            for (id, words) in &read.texts {
+                self.put(world.play.message(*id).text == *words);
+            }
         }
         for (id, accepted) in &world.retried {
             self.id(Some(*id));

@@ -118,7 +118,7 @@ fn what_is_edited_and_deleted_and_a_person_at_the_phone() {
 
 #[test]
 fn what_is_edited_and_deleted_while_the_reply_leaves_and_fails() {
-    for burst in [BurstPolicy::Interrupt, BurstPolicy::Collect] {
+    for burst in [BurstPolicy::Interrupt, BurstPolicy::Collect, BurstPolicy::Queue] {
         let limits = Limits { writes: 1, faults: 1, acts: 2 };
         let scene = Scene { burst, amendments: true, follow_ups: false, ..Scene::of(limits) };
         holds(&format!("one text, two amendments, a fault, {}", burst.as_str()), &scene);

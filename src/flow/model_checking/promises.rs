@@ -52,15 +52,15 @@ fn one_turn_at_a_time(world: &World) -> Promise {
     demand(running <= 1, "P3: two turns at a time")
 }
 
-/// Whose reply has left, at least in part.
+/// Of those whose reply has left, at least in part. What was edited may be answered once more, in its new words.
 fn one_reply_a_message(world: &World) -> Promise {
     let left = |turn: Uuid| {
         world.accepted.iter().any(|accepted| world.play.message(accepted.message).turn == Some(turn))
     };
-    for message in world.play.messages.iter().filter(|message| message.author == Author::Contact) {
-        let replies =
-            world.play.turns.iter().filter(|turn| turn.messages.contains(&message.id) && left(turn.id));
-        demand(replies.count() <= 1, "P3: a message of the contact was answered twice")?;
+    let mut answered: Vec<&(Uuid, String)> = Vec::new();
+    for words in world.read.iter().filter(|read| left(read.turn)).flat_map(|read| &read.texts) {
+        demand(!answered.contains(&words), "P3: a message of the contact was answered twice")?;
+        answered.push(words);
     }
     Ok(())
 }
@@ -98,6 +98,9 @@ fn claimed_by_right(before: &World, world: &World) -> Promise {
             message.deleted_at.is_none() && message.text != *text
         };
         demand(!restarts || !read.iter().any(is_old), "P3: a reply leaves that has read older words")?;
+        let counts = |message: &Message| message.is_covered() && message.turn == Some(turn.id);
+        let is_taken = |words: &(Uuid, String)| is_old(words) && counts(before.play.message(words.0));
+        demand(!read.iter().any(is_taken), "P8: a message counts as answered in words that nobody has read")?;
         let all_deleted = read.iter().all(|(id, _)| world.play.message(*id).deleted_at.is_some());
         demand(is_told || !all_deleted, "P3: a reply leaves to what was deleted")?;
     }
@@ -270,7 +273,7 @@ fn a_person_is_called(world: &World) -> Promise {
 }
 
 /// The business is told of an errand once, as the first words of its reply leave; of none whose reply never does; and
-/// never twice for one message of the contact.
+/// never twice for one message of the contact in the same words.
 fn errands_are_told_with_their_reply(before: &World, act: Act, world: &World) -> Promise {
     for turn in &world.told[before.told.len()..] {
         let was_told = before.told.contains(turn);
@@ -280,12 +283,10 @@ fn errands_are_told_with_their_reply(before: &World, act: Act, world: &World) ->
         let begins = act == Act::SendIsClaimed && parts.any(|delivery| delivery.state == S::Sending);
         demand(begins, "P4: an errand is told whose reply does not leave")?;
     }
-    for message in world.play.messages.iter().filter(|message| message.author == Author::Contact) {
-        let is_about = |id: &&Uuid| {
-            world.play.turns.iter().any(|turn| turn.id == **id && turn.messages.contains(&message.id))
-        };
-        let told = world.told.iter().filter(is_about).count();
-        demand(told <= 1, "P6: for one message the business was told twice")?;
+    let mut told: Vec<&(Uuid, String)> = Vec::new();
+    for words in world.read.iter().filter(|it| world.told.contains(&it.turn)).flat_map(|it| &it.texts) {
+        demand(!told.contains(&words), "P6: for one message the business was told twice")?;
+        told.push(words);
     }
     if !world.scene.errands {
         return Ok(());

@@ -5,7 +5,7 @@ use crate::{
         chat::ChatId,
         conversation::{AttentionReason, Status},
         event::EventType,
-        message::{Outcome, OutcomeReason, Sender},
+        message::{DeliveryState, Outcome, OutcomeReason, Sender},
         mode::{Mode, Reason},
         policy::{BurstPolicy, Groups},
     },
@@ -13,10 +13,11 @@ use crate::{
         conversations,
         inbox::{self, Claim},
         ledger::Need,
+        outbox::Settled,
         play::Play,
         provider::{Amendment, Arrival},
         reconcile::{self, Copy, Matched},
-        reply::TurnEnd,
+        reply::{Answer, TurnEnd},
     },
 };
 
@@ -102,6 +103,101 @@ fn a_deleted_question_is_not_answered_also_when_another_waits() {
         play.writes(&begun, "to m2");
         assert_eq!(play.sends(), ["to m2"]);
     }
+}
+
+/// The next turn reads these words, and its answer is the last.
+fn is_answered_in(play: &mut Play, text: &str) {
+    let begun = play.begins();
+    assert_eq!(begun.burst.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), [text]);
+    play.writes(&begun, "to the new words");
+    assert_eq!(play.sends(), ["to the new words"]);
+    assert_eq!(play.message(begun.burst[0].id).inbound.unwrap().outcome, Outcome::Answered);
+    assert_eq!(play.claim(), Claim::Nothing);
+    assert_eq!(play.conversation.waiting_since, None);
+}
+
+#[test]
+fn new_words_for_which_no_turn_starts_again_are_answered_by_the_next() {
+    for burst in [BurstPolicy::Collect, BurstPolicy::Queue] {
+        for edited_while in ["it is answered", "the answer waits"] {
+            let mut play = Play::by(|policy| policy.burst = burst);
+            let id = play.says("one bowl");
+            let begun = play.begins();
+            if edited_while == "the answer waits" {
+                play.writes(&begun, "to one bowl");
+            }
+            edits(&mut play, "IN1", "two bowls");
+            play.writes(&begun, "to one bowl");
+            assert_eq!(play.sends(), ["to one bowl"], "{burst}, {edited_while}: as for a newer message");
+            assert_eq!(
+                play.message(id).inbound.unwrap().outcome,
+                Outcome::Pending,
+                "{burst}, {edited_while}"
+            );
+            assert!(play.conversation.waiting_since.is_some(), "{burst}, {edited_while}");
+            is_answered_in(&mut play, "two bowls");
+        }
+    }
+}
+
+#[test]
+fn who_edits_again_and_again_has_an_answer_and_the_last_words_have_one() {
+    for edited_while in ["it is answered", "the answer waits"] {
+        let mut play = Play::new();
+        play.says("v0");
+        for version in 1..=3 {
+            play.begins();
+            edits(&mut play, "IN1", &format!("v{version}"));
+        }
+        let begun = play.begins();
+        assert!(begun.turn.is_final);
+        if edited_while == "the answer waits" {
+            play.writes(&begun, "to v3");
+        }
+        edits(&mut play, "IN1", "v4");
+        edits(&mut play, "IN1", "v5");
+        play.writes(&begun, "to v3");
+        assert_eq!(play.sends(), ["to v3"], "{edited_while}");
+        let edited_at = play.now;
+        assert!(play.clocks.turn_at > Some(edited_at), "{edited_while}: more edits may come");
+        is_answered_in(&mut play, "v5");
+    }
+}
+
+#[test]
+fn what_is_said_of_old_words_alone_leaves_the_new_ones_waiting() {
+    for (stays_silent, outcome) in [(true, Outcome::Pending), (false, Outcome::LeftToHuman)] {
+        let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+        let id = play.says("thanks");
+        let begun = play.begins();
+        edits(&mut play, "IN1", "thanks, and two bowls");
+        let answer = Answer {
+            stay_silent: stays_silent.then(|| "nothing to say".to_owned()),
+            hand_over: (!stays_silent).then(|| "asked for".to_owned()),
+            text: if stays_silent { String::new() } else { "A colleague comes.".to_owned() },
+            ..Answer::default()
+        };
+        play.commits(&begun, &answer);
+        assert_eq!(play.message(id).inbound.unwrap().outcome, outcome, "silent: {stays_silent}");
+        assert!(play.conversation.waiting_since.is_some(), "silent: {stays_silent}");
+        if stays_silent {
+            is_answered_in(&mut play, "thanks, and two bowls");
+        }
+    }
+}
+
+#[test]
+fn new_words_wait_where_the_answer_to_the_old_ones_comes_back() {
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+    play.says("one bowl");
+    let begun = play.begins();
+    play.writes(&begun, "to one bowl");
+    let (attempt, _) = play.claims_send();
+    edits(&mut play, "IN1", "two bowls");
+    play.settles(attempt, &Settled::Again(None, "refused the connection".to_owned()));
+    assert_eq!(play.in_state(DeliveryState::Queued), ["to one bowl"]);
+    assert_eq!(play.sends(), ["to one bowl"]);
+    is_answered_in(&mut play, "two bowls");
 }
 
 #[test]
