@@ -375,11 +375,13 @@ impl Docket {
             .chain(self.conversation.memo.other_id_at.map(Time))
             .chain(self.conversation.memo.same_person.filter(|_| self.is_at_rest()).map(|_| self.now))
             .chain(self.conversation.memo.is_untold.then_some(self.now))
+            .chain(self.parked.iter().filter_map(Parked::original_awaited_until))
             .min()
     }
 
     /// Nothing that the contact wrote waits, and nothing is owed them or may be on its way.
     pub fn is_at_rest(&self) -> bool {
-        !self.messages.iter().any(Message::is_open)
+        let waits_for_original = |parked: &Parked| parked.original_awaited_until().is_some();
+        !self.messages.iter().any(Message::is_open) && !self.parked.iter().any(waits_for_original)
     }
 }

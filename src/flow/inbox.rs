@@ -8,6 +8,8 @@ mod amend;
 
 mod claim;
 
+mod unseen;
+
 mod on_demand;
 
 pub(super) use amend::change;
@@ -19,6 +21,7 @@ pub use claim::{
 pub(super) use claim::{hand_over, hand_over_stale};
 pub(super) use on_demand::start_again;
 pub use on_demand::{answer_now, leave_unread};
+pub use unseen::{admit_edited, edits_of_unseen};
 
 use uuid::Uuid;
 
@@ -188,10 +191,15 @@ fn repeat(docket: &mut Docket, known: Uuid, arrival: &Arrival) {
 
 /// Why this message starts no turn whoever answers.
 fn inert_reason(docket: &Docket, policy: &Policy, arrival: &Arrival) -> Option<OutcomeReason> {
+    said_to_others(docket, policy).or(arrival.inert)
+}
+
+/// Why nothing that is written here is for the business; None: it may be.
+fn said_to_others(docket: &Docket, policy: &Policy) -> Option<OutcomeReason> {
     match docket.conversation.chat.kind() {
         ChatKind::Group if policy.groups == Groups::Ignore => Some(OutcomeReason::Group),
         ChatKind::Newsletter | ChatKind::Broadcast => Some(OutcomeReason::Story),
-        ChatKind::Group | ChatKind::Person => arrival.inert,
+        ChatKind::Group | ChatKind::Person => None,
     }
 }
 

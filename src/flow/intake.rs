@@ -412,6 +412,10 @@ fn repeated(docket: &mut Docket, message: Option<Uuid>) -> Verdict {
 fn amended(docket: &mut Docket, amendment: &Amendment, is_deletion: bool) -> Verdict {
     let of = Some(amendment.of.as_str());
     let original = docket.messages().iter().find(|it| it.provider_message_id.as_deref() == of);
+    if original.is_none() && !docket.is_changed() {
+        // It waits already for its original.
+        return repeated(docket, None);
+    }
     let original = original.map(|message| message.id).filter(|_| !docket.is_changed());
     match original.filter(|id| is_known_amendment(docket, *id, amendment, is_deletion)) {
         Some(id) => repeated(docket, Some(id)),

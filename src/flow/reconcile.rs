@@ -127,7 +127,7 @@ pub fn take_amendment(docket: &mut Docket, amendment: &Amendment, is_deletion: b
 }
 
 /// The message with that id, or the one that had it before: that one need not be loaded.
-fn by_provider_id(docket: &Docket, id: &str) -> Option<Uuid> {
+pub(super) fn by_provider_id(docket: &Docket, id: &str) -> Option<Uuid> {
     let now = docket.messages().iter().find(|message| is_called(message, id)).map(|message| message.id);
     now.or_else(|| {
         docket.parked().iter().find_map(|parked| match parked.report {
@@ -311,7 +311,9 @@ pub fn decide_parked(docket: &mut Docket, policy: &Policy) {
         }
     }
     let now = docket.now;
-    docket.unpark(|parked| now.since(parked.at) > ECHO_AWAITED_MS);
+    // Edits have a time of their own: what they say is not dropped.
+    let is_edit = |parked: &Parked| parked.original_awaited_until().is_some();
+    docket.unpark(|parked| now.since(parked.at) > ECHO_AWAITED_MS && !is_edit(parked));
 }
 
 /// The phone names a message of ours as its own: an echo under the wrong label, or a person who has typed once more what

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::{
     back_office::registry::Registry,
-    conversations,
+    conversations, inbox,
     instance::{channels::Channels, dispatch::Dispatch},
     ledger::{self, Held, Key, Ledger, Need, Standing, change, ignore_gone},
     merge::{self, merge},
@@ -57,6 +57,7 @@ impl Tend {
                 merges_into: memo.same_person.filter(|_| docket.is_at_rest()),
                 tells_others: memo.is_untold,
                 asks: asks.then(|| (docket.conversation.channel.clone(), docket.conversation.chat.clone())),
+                edits_of_unseen: inbox::edits_of_unseen(docket),
             }
         };
         let tended = match change(&*self.ledger, Key::Id(conversation), need, step).await {
@@ -67,6 +68,9 @@ impl Tend {
             merge::tell_earlier(&*self.ledger, earlier, conversation).await?;
             return Ok(true);
         }
+        if !tended.edits_of_unseen.is_empty() {
+            self.admit_edited(conversation, &tended.edits_of_unseen).await?;
+        }
         if let Some((channel, chat)) = &tended.asks {
             self.ask(conversation, channel, chat).await?;
         }
@@ -76,8 +80,23 @@ impl Tend {
         if let Some(earlier) = tended.merges_into {
             merge(&*self.ledger, &self.channels, earlier, conversation).await?;
         }
-        let has_done = tended.asks.is_some() || tended.tells_others || tended.merges_into.is_some();
+        let has_done = tended.asks.is_some()
+            || tended.tells_others
+            || tended.merges_into.is_some()
+            || !tended.edits_of_unseen.is_empty();
         Ok(tended.is_changed || has_done)
+    }
+
+    /// What the contact has edited and nobody has seen: in a step of its own, which looks whether the originals have come.
+    async fn admit_edited(&self, conversation: Uuid, ids: &[String]) -> Result<(), ledger::Error> {
+        let (channels, keys) = (Arc::clone(&self.channels), ids.to_vec());
+        let need = Need { keys: keys.clone(), ..Need::itself() };
+        let admit = move |docket: &mut Docket| {
+            if let Some(channel) = channels.get(&docket.conversation.channel) {
+                inbox::admit_edited(docket, &channel.policy, &keys);
+            }
+        };
+        ignore_gone(change(&*self.ledger, Key::Id(conversation), need, admit).await)
     }
 
     /// Asks again under which other id the provider knows the person.
@@ -112,6 +131,8 @@ struct Tended {
     tells_others: bool,
     /// The chat whose other id is to be asked for.
     asks: Option<(String, ChatId)>,
+    /// Messages of which nothing but an edit has come.
+    edits_of_unseen: Vec<String>,
 }
 
 /// The watch over the turns that run here.

@@ -17,6 +17,7 @@ on_both_stores!(
     two_conversations_neither_mix_nor_wait_for_each_other,
     an_edit_of_a_message_that_waits_is_what_is_answered,
     of_several_edits_the_newest_counts_whichever_comes_last,
+    an_edit_of_a_message_that_never_came_is_answered,
     an_edit_of_what_stands_under_a_file_leaves_the_file,
 );
 
@@ -219,6 +220,31 @@ async fn of_several_edits_the_newest_counts_whichever_comes_last(world: &World) 
     }
     mei.writes("M2", "None").await;
     mei.message("Two").await;
+}
+
+async fn an_edit_of_a_message_that_never_came_is_answered(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("Two houses.");
+    for verdict in ["accepted", "duplicate"] {
+        assert_eq!(mei.edits("M1", "Show me houses").await, verdict);
+    }
+    world.after(29_000).await;
+    assert!(world.assistant.requests().is_empty(), "its original may still come");
+    world.after(1_000).await;
+    assert!(!mei.message("Show me houses").await["edited_at"].is_null());
+    assert_eq!(mei.writes("M1", "Show me condos").await, "duplicate");
+    world.after(3_000).await;
+    mei.reads(
+        "
+        contact: Show me houses [answered]
+        assistant: Two houses. [sent]
+        * duplicate_webhook: skipped
+        * duplicate_webhook: skipped
+        = AI 1, rollout
+        = the phone shows: Two houses.
+        ",
+    )
+    .await;
 }
 
 async fn an_edit_of_what_stands_under_a_file_leaves_the_file(world: &World) {

@@ -33,6 +33,10 @@ pub struct Remembered {
     pub at: Time,
 }
 
+/// How long the original of an edit is waited for. The provider reports one thing after the other, and holds back what comes
+/// behind one that was refused: an original that is only overtaken comes within seconds.
+const ORIGINAL_AWAITED_MS: i64 = 30_000;
+
 /// A report of the provider that waits until it is known what it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parked {
@@ -44,6 +48,16 @@ pub struct Parked {
     pub report: Report,
     /// When it came.
     pub at: Time,
+}
+
+impl Parked {
+    /// For how long an edit waits for its original: from then on its words are all that there is of it.
+    pub fn original_awaited_until(&self) -> Option<Time> {
+        match self.report {
+            Report::Edit { .. } => Some(self.at.plus_ms(ORIGINAL_AWAITED_MS)),
+            Report::Echo { .. } | Report::Status { .. } | Report::Deletion | Report::Ours { .. } => None,
+        }
+    }
 }
 
 /// What may be parked.

@@ -1,11 +1,12 @@
 //! Rules: the contact edits or deletes what they wrote.
 //!
-//! In: an amendment. Out: the changed message, kept until its original comes; a turn that read the old words starts again.
+//! In: an amendment. Out: the changed message; a turn that read the old words starts again, or the new ones wait for the next.
 
 use uuid::Uuid;
 
 use super::{
-    arrive, begin_new_burst, chase_no_more, fate, is_overheard, set_ripe_at, supersede, wait_for_us, wants,
+    arrive, begin_new_burst, chase_no_more, fate, is_overheard, set_ripe_at, supersede, unseen, wait_for_us,
+    wants,
 };
 use crate::{
     domain::{
@@ -56,7 +57,7 @@ pub fn amend(
             amended_elsewhere(docket, id, changed.is_some())
         }
         None => {
-            docket.park(&amendment.of, report);
+            unseen::keep(docket, policy, &amendment.of, report);
             None
         }
     }

@@ -200,6 +200,92 @@ fn new_words_wait_where_the_answer_to_the_old_ones_comes_back() {
     is_answered_in(&mut play, "two bowls");
 }
 
+/// What waits for originals that do not come is taken for what it says.
+fn waits_for_originals(play: &mut Play) {
+    let at = play.clocks.tend_at.expect("it is looked at again");
+    play.now = play.now.max(at);
+    let ids = play.step(|docket, _| inbox::edits_of_unseen(docket));
+    let need = Need { keys: ids.clone(), ..Need::itself() };
+    play.step_with(&need, |docket, policy| inbox::admit_edited(docket, policy, &ids));
+}
+
+#[test]
+fn an_edit_of_a_message_that_never_comes_is_a_message() {
+    let mut play = Play::new();
+    edits(&mut play, "IN1", "two bowls");
+    play.wait(1_000);
+    edits(&mut play, "IN1", "three bowls");
+    let edited_at = play.now;
+    waits_for_originals(&mut play);
+    let [message] = &play.messages[..] else { panic!("one message: {:?}", play.messages) };
+    assert_eq!((message.text.as_str(), message.edited_at), ("three bowls", Some(edited_at)));
+    assert_eq!(play.conversation.unread, 1);
+    // Its original and its next edit find it.
+    let original = play.arrival("IN1", "one bowl");
+    play.step(|docket, policy| inbox::admit(docket, policy, &original));
+    play.wait(1_000);
+    edits(&mut play, "IN1", "four bowls");
+    assert_eq!(play.messages.len(), 1);
+    assert!(play.parked.is_empty() && play.clocks.tend_at.is_none());
+    is_answered_in(&mut play, "four bowls");
+}
+
+#[test]
+fn what_is_no_message_of_the_contacts_does_not_become_one() {
+    // Deleted meanwhile.
+    let mut play = Play::new();
+    edits(&mut play, "IN1", "two bowls");
+    let chat = play.conversation.chat.clone();
+    let deletion = Amendment { chat, of: "IN1".into(), text: String::new(), at: None, by: None };
+    play.step(|docket, policy| inbox::amend(docket, policy, &deletion, true));
+    waits_for_originals(&mut play);
+    assert!(play.messages.is_empty() && play.clocks.tend_at.is_none());
+
+    // Ours.
+    let mut play = Play::new();
+    play.exchange("m1", "It costs 50.");
+    let ours = play.messages[1].provider_message_id.clone().unwrap();
+    edits(&mut play, &ours, "It costs 5.");
+    assert!(play.parked.is_empty() && play.messages[1].text == "It costs 50.");
+
+    // Said to others in a group, whose original has come.
+    let mut play = Play::new();
+    play.conversation.chat = ChatId::parse("120363000000000001@g.us").expect("a group");
+    has_other_words(&mut play, "IN1", "100 cakes", "6580000001@c.us");
+    let sender = Some(Sender { id: "6580000001@c.us".to_owned(), name: "Ana".to_owned() });
+    let arrival = Arrival { sender, ..play.arrival("IN1", "1 cake") };
+    play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+    waits_for_originals(&mut play);
+    assert_eq!(play.messages.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["100 cakes"]);
+}
+
+#[test]
+fn what_is_edited_or_deleted_unseen_is_a_sign_of_life_once() {
+    for is_deletion in [false, true] {
+        let mut play = Play::new();
+        play.exchange("m1", "Hello!");
+        assert!(play.schedules("Still there?", 5_000));
+        let text = if is_deletion { String::new() } else { "two bowls".to_owned() };
+        let chat = play.conversation.chat.clone();
+        let amendment = Amendment { chat, of: "BEFORE".into(), text, at: Some(play.now), by: None };
+        let amends = |play: &mut Play| {
+            play.step(|docket, policy| inbox::amend(docket, policy, &amendment, is_deletion));
+            play.pending_follow_ups()
+        };
+        assert_eq!(amends(&mut play), 0, "a deletion: {is_deletion}");
+        assert!(play.schedules("Still there?", 5_000));
+        assert_eq!(amends(&mut play), 1, "it is reported again; a deletion: {is_deletion}");
+        assert_eq!(play.parked.iter().filter(|it| it.provider_message_id == "BEFORE").count(), 1);
+    }
+}
+
+#[test]
+fn conversations_do_not_merge_while_an_edit_waits_for_its_original() {
+    let mut play = Play::new();
+    edits(&mut play, "IN1", "two bowls");
+    assert!(!play.step(|docket, _| docket.is_at_rest()));
+}
+
 #[test]
 fn what_was_a_wish_and_is_edited_to_a_question_is_answered() {
     let mut play = Play::new();
