@@ -4,6 +4,8 @@
 
 pub mod brake;
 
+pub mod owed;
+
 use uuid::Uuid;
 
 use super::{
@@ -51,18 +53,34 @@ pub struct NewFollowUp {
     pub instructions: Option<String>,
 }
 
-/// Schedules one in place of what is pending: cancel and insert are one. None if it is not allowed now.
+/// Schedules one in place of what is pending: cancel and insert are one. None if it is not allowed now, or if the one before may
+/// be leaving: the contact would get both. One that waits to leave gives way, unless a person has decided to send it again and
+/// it is not a person who schedules.
 pub fn schedule(
     docket: &mut Docket,
     policy: &Policy,
     new: &NewFollowUp,
     by: &str,
 ) -> Option<(FollowUp, bool)> {
-    if !is_allowed(docket) {
+    if !is_allowed(docket) || owed::may_be_leaving_now(docket) {
         return None;
     }
+    let is_persons = actor::is_our_side(by);
+    let gave_way = owed::withdraw(docket, DeliveryReason::Overtaken, by, |delivery| {
+        is_persons || delivery.gate == Gate::FollowUp
+    });
+    Some(put_in_place(docket, policy, new, by, gave_way))
+}
+
+fn put_in_place(
+    docket: &mut Docket,
+    policy: &Policy,
+    new: &NewFollowUp,
+    by: &str,
+    gave_way: bool,
+) -> (FollowUp, bool) {
     let wanted = new.due_at.unwrap_or_else(|| docket.now.plus_ms(new.delay_ms.unwrap_or(0)));
-    let replaced = end_pending(docket, "replaced");
+    let replaced = end_pending(docket, "replaced") || gave_way;
     stop_writing(docket, "replaced", by);
     let follow_up = FollowUp {
         id: Uuid::now_v7(),
@@ -85,7 +103,7 @@ pub fn schedule(
             .with("follow_up_id", follow_up.id.to_string())
             .with("due_at", follow_up.due_at.to_string()),
     );
-    Some((follow_up, !replaced))
+    (follow_up, !replaced)
 }
 
 /// Whether a follow-up may exist: only in AI, open, not opted out, and while the contact waits for nothing.
@@ -170,11 +188,13 @@ pub fn after_our_words(docket: &mut Docket, policy: &Policy, id: Uuid) {
     let still_holds = delivery.version == docket.conversation.mode.version
         // Also with what starts no turn, such as a voice note that nobody can read, or by an edit.
         && docket.conversation.contact_seq.max(memo.alive_seq) < message.seq
-        && docket.follow_up().is_none_or(is_ours);
+        && docket.follow_up().is_none_or(is_ours)
+        && !owed::is_another_owed(docket, id)
+        && is_allowed(docket);
     let next = already.and_then(|already| cadence::automatic(policy, docket.now, already));
     if let (true, Some((due_at, text))) = (still_holds, next) {
         let new = NewFollowUp { due_at: Some(due_at), text, ..NewFollowUp::default() };
-        schedule(docket, policy, &new, actor::SYSTEM);
+        put_in_place(docket, policy, &new, actor::SYSTEM, false);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::domain::{
     conversation::{Attention, AttentionReason, Memo, Status},
     docket::{Docket, Entry},
     event::{EventType, actor},
-    message::{DeliveryReason, DeliveryState, Gate, Message, Outcome, OutcomeReason},
+    message::{Delivery, DeliveryReason, DeliveryState, Gate, Message, Outcome, OutcomeReason},
     mode::{self, Mode, ModeState, Reason},
     policy::Policy,
     time::Time,
@@ -154,8 +154,11 @@ fn stop_the_machine(docket: &mut Docket, reason: DeliveryReason, by: By<'_>) -> 
         })
     };
     let parts_already_sent = outbox::already_left(docket);
-    let parts_discarded = outbox::withdraw(docket, reason, actor, |delivery| delivery.gate != Gate::Person);
-    let follow_up_cancelled = agenda::cancel(docket, reason.as_str(), actor);
+    let is_machines = |delivery: &Delivery| delivery.gate != Gate::Person;
+    // One that waits to leave is still the follow-up, and no part of a reply.
+    let is_withdrawn = agenda::owed::withdraw(docket, reason, actor, is_machines);
+    let parts_discarded = outbox::withdraw(docket, reason, actor, is_machines);
+    let follow_up_cancelled = agenda::cancel(docket, reason.as_str(), actor) || is_withdrawn;
     leave_waiting(docket, Outcome::LeftToHuman, left);
     Switched { changed: false, generation_ms, parts_already_sent, parts_discarded, follow_up_cancelled }
 }

@@ -16,6 +16,7 @@ on_both_stores!(
     scheduling_again_replaces_the_one_that_waits,
     a_takeover_cancels_the_follow_up_and_allows_no_other,
     a_follow_up_that_is_withdrawn_on_its_way_was_not_sent,
+    a_follow_up_that_waits_for_the_phone_is_called_off_and_replaced_like_any_other,
     in_quiet_hours_a_follow_up_waits_for_the_morning,
     a_follow_up_that_an_outage_made_late_is_withheld,
     the_assistant_writes_a_follow_up_without_words_of_its_own,
@@ -232,6 +233,41 @@ async fn a_follow_up_that_is_withdrawn_on_its_way_was_not_sent(world: &World) {
     let withheld = of("withheld").await;
     assert_eq!(withheld.as_array().map(Vec::len), Some(1), "{withheld}");
     assert_eq!((&withheld[0]["state"], &withheld[0]["reason"]), (&json!("withheld"), &json!("mode_changed")));
+}
+
+async fn a_follow_up_that_waits_for_the_phone_is_called_off_and_replaced_like_any_other(world: &World) {
+    let mei = world.chat(MEI);
+    a_follow_up_is_scheduled(world).await;
+    world.state("notAuthorized").await;
+    world.after(24 * HOUR_MS).await;
+    let pending = async || {
+        let one = mei.ask("GET", "follow-up", None).await;
+        let listed = world.get("/api/v1/follow-ups").await["items"].clone();
+        let of_it = mei.conversation().await["follow_up"].clone();
+        let now = world.get("/api/v1/stats").await["now"]["follow_ups"].clone();
+        let shown = if one.status == 200 { json!([one.body]) } else { json!([]) };
+        let shown_there = if of_it.is_null() { json!([]) } else { json!([of_it]) };
+        assert_eq!((&shown, &shown_there), (&listed, &listed));
+        assert_eq!(json!(listed.as_array().map(Vec::len)), now);
+        listed
+    };
+    let waits = pending().await;
+    assert_eq!((&waits[0]["state"], waits[0]["message_id"].is_string()), (&json!("pending"), true));
+    assert_eq!(mei.ask("DELETE", "follow-up", None).await.status, 204);
+    assert_eq!(pending().await, json!([]));
+    assert_eq!(mei.ask("DELETE", "follow-up", None).await.status, 404);
+
+    for (text, status) in [("First?", 201), ("Second?", 200)] {
+        let wish = json!({ "delay_ms": 1_000, "text": text });
+        assert_eq!(mei.ask("PUT", "follow-up", Some(wish)).await.status, status, "{text}");
+        world.after(2_000).await;
+        let waits = pending().await;
+        assert_eq!((waits.as_array().map(Vec::len), &waits[0]["text"]), (Some(1), &json!(text)));
+    }
+    world.state("authorized").await;
+    world.after(2_000).await;
+    let shown = world.gateway.shown_to(MEI);
+    assert_eq!(shown.iter().map(|post| post.text.as_str()).collect::<Vec<_>>(), ["Two condos.", "Second?"]);
 }
 
 async fn in_quiet_hours_a_follow_up_waits_for_the_morning(world: &World) {

@@ -710,6 +710,8 @@ export const es = {
   "follow_up_reason.called_off": "alguien lo canceló",
   "follow_up_reason.ai_failure": "la IA no pudo escribirlo",
   "follow_up_reason.replaced": "otro ocupó su lugar",
+  "follow_up_reason.deleted_by_agent": "alguien lo canceló",
+  "follow_up_reason.overtaken": "otro ocupó su lugar",
 
   "event.conversation_created": "Empezó la conversación.",
   "event.message_received": "Se guardó un mensaje del contacto.",

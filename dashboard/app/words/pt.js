@@ -710,6 +710,8 @@ export const pt = {
   "follow_up_reason.called_off": "alguém o cancelou",
   "follow_up_reason.ai_failure": "a IA não conseguiu escrevê-lo",
   "follow_up_reason.replaced": "outro tomou o lugar dele",
+  "follow_up_reason.deleted_by_agent": "alguém o cancelou",
+  "follow_up_reason.overtaken": "outro tomou o lugar dele",
 
   "event.conversation_created": "A conversa começou.",
   "event.message_received": "Uma mensagem do contato foi guardada.",

@@ -710,6 +710,8 @@ export const ru = {
   "follow_up_reason.called_off": "кто-то отменил",
   "follow_up_reason.ai_failure": "ИИ не смог его написать",
   "follow_up_reason.replaced": "его место заняло другое",
+  "follow_up_reason.deleted_by_agent": "кто-то отменил",
+  "follow_up_reason.overtaken": "его место заняло другое",
 
   "event.conversation_created": "Диалог начался.",
   "event.message_received": "Сообщение контакта сохранено.",

@@ -1,7 +1,7 @@
 //! How much waits, now: one statement, made of a count for each kind of thing. Each is answered by a partial index, or looks
 //! at a few rows: what takes longer the more there is of everything is asked apart, or alerts would go blind with it.
 
-use super::statistics::only;
+use super::{follow_ups::owed, statistics::only};
 use crate::{
     adapters::sql::{Statement, Store, cell, may_send},
     domain::{
@@ -59,8 +59,14 @@ const COUNTS: [Count; 6] = [
         group: " group by c.attention",
     },
     Count {
-        text: "select 'follow_ups' as what, '' as word, count(*) as found, min(f.due_at) as oldest \
-               from follow_ups f join conversations c on c.id = f.conversation_id where f.state = 'pending'",
+        // What waits to leave is pending as well, as in the list.
+        text: concat!(
+            "select 'follow_ups' as what, '' as word, count(*) as found, min(p.due_at) as oldest \
+             from (select f.conversation_id, f.due_at from follow_ups f where f.state = 'pending' \
+             union all select f.conversation_id, f.due_at from messages m cross join follow_ups f where ",
+            owed!(),
+            ") p join conversations c on c.id = p.conversation_id"
+        ),
         and_channel: " and c.channel",
         group: "",
     },

@@ -26,6 +26,17 @@ macro_rules! not_left {
 
 pub(super) const NOT_LEFT: &str = not_left!();
 
+/// What makes a follow-up `f` whose time has come pending all the same: its message `m` waits to leave, or may be leaving. The
+/// rules ask the same of the first part of it.
+macro_rules! owed {
+    () => {
+        "m.open and m.state in ('queued', 'sending', 'unknown') \
+         and f.conversation_id = m.conversation_id and f.message_id = m.id"
+    };
+}
+
+pub(super) use owed;
+
 /// Rows that are listed in one state: what they are read from, and the first condition.
 type Rows = (&'static str, &'static str);
 
@@ -38,14 +49,7 @@ const OWED: &str = ", cast(null as text) as withdrawn from messages m cross join
 /// Each read in the order of its index: of all in one condition, no index knows the order.
 fn rows_in(state: FollowUpState) -> &'static [Rows] {
     match state {
-        FollowUpState::Pending => &[
-            (ALONE, "f.state = 'pending'"),
-            (
-                OWED,
-                "m.open and m.state in ('queued', 'sending', 'unknown') \
-                 and f.conversation_id = m.conversation_id and f.message_id = m.id",
-            ),
-        ],
+        FollowUpState::Pending => &[(ALONE, "f.state = 'pending'"), (OWED, owed!())],
         FollowUpState::Sent => &[(WITH_ITS_MESSAGE, "f.state = 'sent' and m.id is null")],
         FollowUpState::Cancelled => &[(ALONE, "f.state = 'cancelled'")],
         FollowUpState::Withheld => &[

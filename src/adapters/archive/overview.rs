@@ -4,10 +4,16 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
+use super::follow_ups::owed;
 use crate::{
     adapters::sql::{Statement, Store, cell, decode},
     domain::{
-        chat::ChatId, conversation::Conversation, label::fold, message::Message, time::Time, turn::FollowUp,
+        chat::ChatId,
+        conversation::Conversation,
+        label::fold,
+        message::Message,
+        time::Time,
+        turn::{FollowUp, FollowUpState},
     },
     flow::{archive::Overview, ledger::Error},
 };
@@ -103,12 +109,23 @@ async fn words<S: Store>(store: &S, ids: Vec<String>) -> Result<HashMap<Uuid, Wo
     Ok(words)
 }
 
+/// What is pending in each, as the list of follow-ups has it. Of two, as in a sequence, the first that can still be called off.
 async fn follow_ups<S: Store>(store: &S, ids: Vec<String>) -> Result<HashMap<Uuid, FollowUp>, Error> {
     let mut statement = Statement::new("select ");
-    statement.columns::<FollowUp>("f").push(" from follow_ups f");
-    statement.push(" where f.state = 'pending' and f.conversation_id").one_of(S::ENGINE, ids);
-    let pending = store.rows(statement).await?;
-    pending.iter().map(|row| Ok((cell(row, "conversation_id")?, decode(row)?))).collect()
+    statement.columns::<FollowUp>("f").push(", 0 as is_leaving from follow_ups f");
+    statement.push(" where f.state = 'pending' and f.conversation_id").one_of(S::ENGINE, ids.clone());
+    statement.push(" union all select ").columns::<FollowUp>("f");
+    statement
+        .push(", case when m.state = 'queued' then 0 else 1 end from messages m cross join follow_ups f");
+    statement.push(concat!(" where ", owed!(), " and m.conversation_id")).one_of(S::ENGINE, ids);
+    statement.push(" order by is_leaving, due_at, id");
+    let mut pending = HashMap::new();
+    for row in store.rows(statement).await? {
+        let mut follow_up: FollowUp = decode(&row)?;
+        follow_up.state = FollowUpState::Pending;
+        pending.entry(cell(&row, "conversation_id")?).or_insert(follow_up);
+    }
+    Ok(pending)
 }
 
 /// The newest message of each that is not a note.

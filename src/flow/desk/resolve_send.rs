@@ -100,7 +100,7 @@ fn after_message_settled(docket: &mut Docket, policy: &Policy, id: Uuid, who: &W
 }
 
 /// What was withdrawn was not said: the contact may wait again.
-fn take_back_words(docket: &mut Docket, policy: &Policy) {
+pub(super) fn take_back_words(docket: &mut Docket, policy: &Policy) {
     // Words that say that somebody comes are none that the contact waited for.
     let is_no_answer = |message: &Message| {
         matches!(message.author, Author::Contact | Author::System)

@@ -127,7 +127,9 @@ impl World {
                 let _ = self.step(&need, |docket, policy| resolve_send::withdraw(docket, policy, id, &who()));
             }
             Act::FollowUpIsCalledOff => {
-                self.step(&Need::default(), |docket, _| agenda::cancel(docket, "called_off", "agent:ana"));
+                let need = Need { newest: 20, ..Need::default() };
+                let _ = self
+                    .step(&need, |docket, policy| follow_ups::call_off(docket, Some(policy), "agent:ana"));
             }
             Act::FollowUpIsScheduled => {
                 let wish = agenda::NewFollowUp {
@@ -135,9 +137,9 @@ impl World {
                     text: Some("A reminder.".to_owned()),
                     ..agenda::NewFollowUp::default()
                 };
-                let _ = self.step(&Need::default(), |docket, policy| {
-                    follow_ups::schedule(docket, policy, &wish, "agent:ana")
-                });
+                let need = Need { newest: 20, ..Need::default() };
+                let _ = self
+                    .step(&need, |docket, policy| follow_ups::schedule(docket, policy, &wish, "agent:ana"));
             }
             Act::FollowUpIsDue => self.follow_up_is_due(),
             Act::PersonAsksForDraft => {

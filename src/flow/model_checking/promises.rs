@@ -5,10 +5,11 @@ use uuid::Uuid;
 use super::world::{Act, World};
 use crate::domain::{
     conversation::Status,
-    message::{Author, DeliveryState as S, Gate, Message, Origin, Outcome},
+    event::actor,
+    message::{Author, Delivery, DeliveryState as S, Gate, Message, Origin, Outcome},
     mode::Mode,
     policy::BurstPolicy,
-    turn::{FollowUpState, Purpose, Turn, TurnState},
+    turn::{FollowUp, FollowUpState, Purpose, Turn, TurnState},
 };
 
 type Promise = Result<(), String>;
@@ -135,18 +136,36 @@ fn no_follow_up(world: &World) -> Promise {
 /// At most one, and none is owed that nobody wants any more.
 fn follow_ups(world: &World) -> Promise {
     demand(world.play.pending_follow_ups() <= 1, "P7: two follow-ups are pending")?;
+    one_follow_up_a_silence(world)?;
     for message in &world.play.messages {
         let is_owed = message
             .delivery
             .as_ref()
             .is_some_and(|it| it.gate == Gate::FollowUp && matches!(it.state, S::Queued | S::Sending));
-        let is_wanted = |it: &crate::domain::turn::FollowUp| {
-            it.state == FollowUpState::Sent && it.message == Some(message.id)
-        };
+        let is_wanted = |it: &FollowUp| it.state == FollowUpState::Sent && it.message == Some(message.id);
         let is_fine = !is_owed || world.play.follow_ups.iter().any(is_wanted);
         demand(is_fine, "P7: a follow-up is owed that was called off")?;
     }
     Ok(())
+}
+
+/// Behind one that has become a message and may not have left, none is planned but the next of its own sequence, from its claim on.
+fn one_follow_up_a_silence(world: &World) -> Promise {
+    let (play, conversation) = (&world.play, &world.play.conversation);
+    let heard = conversation.contact_seq.max(conversation.memo.alive_seq);
+    let owed: Vec<&Delivery> = play
+        .messages
+        .iter()
+        .filter(|message| message.seq > heard)
+        .filter_map(|message| message.delivery.as_ref())
+        .filter(|delivery| delivery.gate == Gate::FollowUp && delivery.part == 1 && delivery.state.is_open())
+        .collect();
+    let is_next = |next: &&FollowUp| {
+        next.created_by == actor::SYSTEM && owed.iter().all(|delivery| delivery.attempts > 0)
+    };
+    let mut planned = play.follow_ups.iter().filter(|it| it.state == FollowUpState::Pending);
+    let is_fine = owed.len() <= 1 && (owed.is_empty() || planned.all(|it| is_next(&it)));
+    demand(is_fine, "P7: a second follow-up behind one that has not left")
 }
 
 /// Nothing of a turn that writes a draft is owed, and nothing that the contact wrote is taken for answered by one. What was

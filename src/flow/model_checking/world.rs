@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::{
     domain::{
         draft::DraftState,
-        message::{DeliveryState, Message},
+        message::{DeliveryState, Message, Origin},
         mode::Mode,
         policy::BurstPolicy,
         time::Time,
@@ -288,7 +288,11 @@ impl World {
             acts.push(Act::ReceiptSettles);
         }
         if play.clocks.follow_up_at.is_some() {
-            acts.extend([Act::FollowUpIsDue, Act::FollowUpIsCalledOff]);
+            acts.push(Act::FollowUpIsDue);
+        }
+        let is_owed = |message: &Message| message.origin == Origin::FollowUp && message.is_open();
+        if play.clocks.follow_up_at.is_some() || play.messages.iter().any(is_owed) {
+            acts.push(Act::FollowUpIsCalledOff);
         }
         acts.extend([Act::ContactWrites, Act::TakeOver, Act::PersonWrites, Act::Close]);
         if self.scene.follow_ups {

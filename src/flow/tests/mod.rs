@@ -20,6 +20,8 @@ mod ids;
 
 mod follow_ups;
 
+mod follow_ups_owed;
+
 mod hours;
 
 mod sends;

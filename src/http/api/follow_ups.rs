@@ -21,7 +21,8 @@ use crate::{
     },
 };
 
-/// The pending follow-up, until its time: then it is a message of the conversation.
+/// The pending follow-up. From its time on it is a message of the conversation, named by `message_id`, and stays pending until
+/// that leaves.
 #[utoipa::path(get, path = "/api/v1/conversations/{id}/follow-up", tag = "Follow-ups", params(("id" = Id, Path,)),
     responses((status = 200, body = FollowUp)))]
 pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
@@ -68,7 +69,8 @@ impl NewFollowUp {
     }
 }
 
-/// Schedules the follow-up: 201 if there was none, else 200 and the one before is gone.
+/// Schedules the follow-up: 201 if there was none, else 200 and the one before is gone, also one that waits to leave. While that
+/// is leaving or of unknown fate and the contact has not replied: 409 `follow_up_not_allowed`.
 #[utoipa::path(put, path = "/api/v1/conversations/{id}/follow-up", tag = "Follow-ups", params(("id" = Id, Path,)),
     request_body = NewFollowUp,
     responses((status = 200, body = FollowUp), (status = 201, body = FollowUp)))]
@@ -90,13 +92,15 @@ pub(crate) async fn schedule(
     }
 }
 
-/// Calls the pending follow-up off. From its time on it is a message: while that is queued it can be withdrawn.
+/// Calls the pending follow-up off, also one that waits to leave. While it is leaving or of unknown fate: 409 `already_sent`.
 #[utoipa::path(delete, path = "/api/v1/conversations/{id}/follow-up", tag = "Follow-ups",
     params(("id" = Id, Path,)), responses((status = 204)))]
 pub(crate) async fn call_off(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
     let key = key(&doors, &caller, id.0).await?;
-    doors.desk.call_off(key, &caller.who()).await?;
-    Ok(Answer::empty())
+    match doors.desk.call_off(key.clone(), &caller.who()).await {
+        Ok(()) => Ok(Answer::empty()),
+        Err(refusal) => Err(told(&doors, &key, refusal).await),
+    }
 }
 
 /// Which follow-ups.

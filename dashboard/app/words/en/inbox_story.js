@@ -65,6 +65,8 @@ export const story = {
   "follow_up_reason.called_off": "somebody called it off",
   "follow_up_reason.ai_failure": "the AI could not write it",
   "follow_up_reason.replaced": "another took its place",
+  "follow_up_reason.deleted_by_agent": "somebody called it off",
+  "follow_up_reason.overtaken": "another took its place",
 
   "event.conversation_created": "The conversation began.",
   "event.message_received": "A message of the contact was stored.",

@@ -16,16 +16,17 @@ use crate::{
         message::{Author, DeliveryState, Kind, Message, Outcome},
         mode::Mode,
         time::Time,
-        turn::FollowUpState,
+        turn::{FollowUp, FollowUpState},
     },
     flow::{
-        archive::{Archive, ConversationFilter, Group, Sort},
+        archive::{Archive, ConversationFilter, FollowUpFilter, Group, Sort, Statistics},
         ledger::Error,
     },
 };
 
 on_both_stores!(
     a_conversation_is_shown_with_all_that_hangs_on_it,
+    a_follow_up_is_shown_until_it_has_left,
     a_conversation_is_found_by_any_id_of_its_chat,
     a_page_takes_five_statements_however_many_rows_it_has,
     every_filter_narrows,
@@ -64,6 +65,42 @@ async fn a_conversation_is_shown_with_all_that_hangs_on_it<S: TestStore>(store: 
     assert_eq!((shown.inbox, shown.queued, shown.sending), (0, 1, 1));
     assert_eq!(shown.read_at, NOW);
     assert_eq!(store.conversation(Uuid::now_v7()).await.expect("reads"), None);
+}
+
+/// As the list of follow-ups has it, and the count of what waits.
+async fn a_follow_up_is_shown_until_it_has_left<S: TestStore>(store: &S) {
+    use DeliveryState::{Cancelled, Dead, Delivered, Failed, Queued, Read, Sending, Sent, Unknown};
+    let mut owed = 0;
+    for (n, state) in (0..).zip([Queued, Sending, Unknown, Sent, Delivered, Read, Cancelled, Failed, Dead]) {
+        let mei = begun("shop", &format!("658000000{n}@c.us"));
+        store.keep_conversation(&mei).await;
+        let message = from_us(1, Author::Assistant, "Still there?", NOW, state);
+        let carried = FollowUp { message: Some(message.id), ..scheduled(NOW, FollowUpState::Sent) };
+        let next = scheduled(NOW.plus_ms(9), FollowUpState::Pending);
+        let is_owed = matches!(state, Queued | Sending | Unknown);
+        owed += i64::from(is_owed);
+        store.keep_messages(&mei, vec![message]).await;
+        store.keep_follow_ups(&mei, vec![carried.clone()]).await;
+        let shown = async || {
+            let found = store.conversation(mei.id).await.expect("reads").expect("is there").follow_up;
+            found.map(|it| (it.id, it.state, it.message))
+        };
+        let wanted = is_owed.then_some((carried.id, FollowUpState::Pending, carried.message));
+        assert_eq!(shown().await, wanted, "{state}");
+        let filter = FollowUpFilter { conversation: Some(mei.id), ..FollowUpFilter::default() };
+        let listed = store.follow_ups(&filter, &first(10)).await.expect("a page").items;
+        assert_eq!(listed.len(), usize::from(is_owed), "{state}");
+        assert_eq!(store.depths(None).await.expect("counts").follow_ups, owed, "{state}");
+        if matches!(state, Queued | Unknown) {
+            store.keep_follow_ups(&mei, vec![next.clone()]).await;
+            owed += 1;
+            let first = if state == Queued { carried.id } else { next.id };
+            assert_eq!(shown().await.map(|it| it.0), Some(first), "{state}: what can be called off");
+        }
+    }
+    for (channels, wanted) in [(vec!["shop".to_owned()], owed), (vec!["other".to_owned()], 0)] {
+        assert_eq!(store.depths(Some(&channels)).await.expect("counts").follow_ups, wanted);
+    }
 }
 
 async fn a_conversation_is_found_by_any_id_of_its_chat<S: TestStore>(store: &S) {
