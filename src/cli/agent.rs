@@ -135,7 +135,7 @@ async fn add(opened: &Opened, settings: &Settings, args: AgentArgs) -> anyhow::R
         bail!("there is an agent with the address {}", agent.email);
     }
     note(opened, Deed::AgentAdded, &agent, &[]).await?;
-    tell(opened, &agent, "added", now).await?;
+    tell(opened, &agent, agent.channels.as_deref(), "added", now).await?;
     let link = sign_in_link(&base(settings), &secret);
     if args.format.json {
         print::json(&wire::NewAgent { kept: agent.into(), link: Some(link) })?;
@@ -153,8 +153,14 @@ async fn note(opened: &Opened, deed: Deed, agent: &people::Agent, changed: &[&st
 }
 
 /// Notifies those who have the people open.
-async fn tell(opened: &Opened, agent: &people::Agent, action: &'static str, now: Time) -> anyhow::Result<()> {
-    let event = people::updated(agent.id, action, actor::SHELL, now);
+async fn tell(
+    opened: &Opened,
+    agent: &people::Agent,
+    before: Option<&[String]>,
+    action: &'static str,
+    now: Time,
+) -> anyhow::Result<()> {
+    let event = people::updated(agent, before, action, actor::SHELL, now);
     Ok(opened.ledger.keep(vec![event], Vec::new()).await?)
 }
 
@@ -181,7 +187,11 @@ async fn find(opened: &Opened, email: &str) -> anyhow::Result<people::Agent> {
 async fn change(opened: &Opened, agent: &people::Agent, change: &Change) -> anyhow::Result<()> {
     let now = opened.ledger.now().await?;
     match opened.people.change_agent(agent.id, change, now).await? {
-        Outcome::Changed => tell(opened, agent, "changed", now).await,
+        Outcome::Changed => {
+            let channels = change.channels.clone().unwrap_or_else(|| agent.channels.clone());
+            let after = people::Agent { channels, ..agent.clone() };
+            tell(opened, &after, agent.channels.as_deref(), "changed", now).await
+        }
         Outcome::LastAdmin => bail!("{} is the last admin: make another one first", agent.email),
         Outcome::Gone => bail!("{} is gone", agent.email),
         Outcome::Taken => bail!("another agent has this address"),

@@ -81,12 +81,14 @@ impl Token {
                 }
             }
             Self::Revoke { id } => {
-                if !opened.tokens.revoke_token(id).await? {
+                let token = opened.tokens.token_of(id).await?;
+                let is_revoked = opened.tokens.revoke_token(id).await?;
+                let Some(token) = token.filter(|_| is_revoked) else {
                     bail!("there is no token {id}: `baton token list` shows which there are");
-                }
+                };
                 let now = opened.ledger.now().await?;
                 opened.audit.note(&Audited::new(now, actor::SHELL, Deed::TokenRevoked).to(id)).await?;
-                tell(&opened, id, "removed", now).await?;
+                tell(&opened, &token, "removed", now).await?;
                 print::text("revoked")?;
             }
         }
@@ -121,11 +123,16 @@ async fn create(opened: &Opened, args: TokenArgs) -> anyhow::Result<(registry::T
     opened.tokens.add_token(&token, &hash).await?;
     let deed = Audited::new(now, actor::SHELL, Deed::TokenCreated).to(token.id);
     opened.audit.note(&deed.with("name", token.name.as_str()).with("role", token.role.as_str())).await?;
-    tell(opened, token.id, "added", now).await?;
+    tell(opened, &token, "added", now).await?;
     Ok((token, secret))
 }
 
-async fn tell(opened: &Opened, token: Uuid, action: &'static str, now: Time) -> anyhow::Result<()> {
+async fn tell(
+    opened: &Opened,
+    token: &registry::Token,
+    action: &'static str,
+    now: Time,
+) -> anyhow::Result<()> {
     let event = registry::token_updated(token, action, actor::SHELL, now);
     Ok(opened.ledger.keep(vec![event], Vec::new()).await?)
 }

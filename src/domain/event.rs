@@ -171,6 +171,11 @@ impl EventType {
         ) || self.is_about_endpoints()
     }
 
+    /// Whether it is about what is there only for those who see all of its channels: tokens and endpoints.
+    pub const fn concerns_all_its_channels(self) -> bool {
+        matches!(self, Self::TokenUpdated) || self.is_about_endpoints()
+    }
+
     /// Whether it is about a webhook endpoint.
     pub const fn is_about_endpoints(self) -> bool {
         matches!(self, Self::EndpointUpdated | Self::EndpointDisabled | Self::EndpointTested)
@@ -206,7 +211,7 @@ pub struct Event {
 
 impl Event {
     /// Whether it is there for this agent, on these channels (None: on all): not what another keeps for themselves, nor what
-    /// is for other channels only.
+    /// is for other channels only. Of tokens and endpoints they must see all channels, and of agents themselves always.
     pub fn is_for(&self, agent: Option<Uuid>, channels: Option<&[String]>) -> bool {
         let sees = |name: &str| channels.is_none_or(|seen| seen.iter().any(|it| it == name));
         if !self.kind.concerns_every_channel() {
@@ -216,10 +221,23 @@ impl Event {
             return agent.is_some_and(|agent| owner.as_str() == Some(&agent.to_string()));
         }
         let of = self.details.get(CHANNELS).and_then(Value::as_array);
-        of.is_none_or(|of| of.iter().filter_map(Value::as_str).any(sees))
+        let mut of = of.map(|of| of.iter().filter_map(Value::as_str).peekable());
+        if channels.is_none() {
+            true
+        } else if self.kind.concerns_all_its_channels() {
+            of.is_some_and(|mut of| of.peek().is_some() && of.all(sees))
+        } else {
+            let is_own = self.kind == EventType::AgentUpdated
+                && agent.is_some_and(|agent| {
+                    self.details.get(AGENT).and_then(Value::as_str) == Some(&agent.to_string())
+                });
+            is_own || of.as_mut().is_none_or(|of| of.any(sees))
+        }
     }
 }
 
+/// The detail that names the agent it is about.
+pub const AGENT: &str = "agent_id";
 /// The detail that names the agent to whom it belongs: nobody else is shown it.
 pub const OWNER: &str = "owner";
 /// The detail that names the channels which it is for, shown to nobody; without it, it is for all.
@@ -262,12 +280,25 @@ mod tests {
         let reply = |detail: &str, value: Value| {
             Entry::of(E::CannedReplyUpdated).with(detail, value).outside("", Time(0))
         };
+        let about =
+            |kind, channels: &[&str]| Entry::of(kind).with(CHANNELS, json!(channels)).outside("", Time(0));
+        let own = Entry::of(E::AgentUpdated).with(AGENT, ana.to_string()).with(CHANNELS, json!(["other"]));
+        let own = own.outside("", Time(0)).details;
         let shop = [String::from("shop")];
         for (event, told) in [
             // to Ana on all channels, Ana on the channel shop, Ben on all, a token on all
             (of(E::ChannelUpdated, "shop"), [true, true, true, true]),
             (of(E::ChannelUpdated, "other"), [true, false, true, true]),
             (of(E::AgentUpdated, ""), [true, true, true, true]),
+            (about(E::AgentUpdated, &["shop", "other"]), [true, true, true, true]),
+            (about(E::AgentUpdated, &["other"]), [true, false, true, true]),
+            (about(E::AgentUpdated, &[]), [true, false, true, true]),
+            (Event { details: own.clone(), ..about(E::AgentUpdated, &[]) }, [true, true, true, true]),
+            (of(E::TokenUpdated, ""), [true, false, true, true]),
+            (about(E::TokenUpdated, &["shop"]), [true, true, true, true]),
+            (about(E::TokenUpdated, &["other", "shop"]), [true, false, true, true]),
+            (about(E::EndpointUpdated, &[]), [true, false, true, true]),
+            (about(E::EndpointDisabled, &["shop"]), [true, true, true, true]),
             (reply(OWNER, json!(ana)), [true, true, false, false]),
             (reply(CHANNELS, json!(["shop", "other"])), [true, true, true, true]),
             (reply(CHANNELS, json!(["other"])), [true, false, true, true]),

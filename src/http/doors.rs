@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use tokio::{runtime::Handle, task::JoinError};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::{
     auth::{Auth, Caller},
@@ -23,7 +22,7 @@ use crate::{
             audit::{Audit, Audited, Deed},
             idempotency_keys::IdempotencyKeys,
             labels_and_replies::LabelsAndReplies,
-            people::{self, People},
+            people::{self, Agent, People},
             registry::{Registry, Tokens},
             sign_in::SignIn,
             vault::Vault,
@@ -115,11 +114,17 @@ pub struct Doors {
 }
 
 impl Doors {
-    /// An agent is another: what is remembered of all of them is read again, and everyone is told.
-    pub async fn person_changed(&self, agent: Uuid, action: &'static str, by: &str) {
+    /// An agent is another: what is remembered of all of them is read again, and everyone who sees them, or did, is told.
+    pub async fn person_changed(
+        &self,
+        agent: &Agent,
+        before: Option<&[String]>,
+        action: &'static str,
+        by: &str,
+    ) {
         self.auth.forget();
         self.directory.forget().await;
-        self.tell(people::updated(agent, action, by, (self.now)())).await;
+        self.tell(people::updated(agent, before, action, by, (self.now)())).await;
     }
 
     /// Notifies everyone of what was done. It is done whether or not they are notified, so the caller gets success: told that

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use uuid::Uuid;
+
 use super::{
     cursor,
     feed::{self, Journal, Place},
@@ -11,7 +13,7 @@ use super::{
 };
 use crate::{
     adapters::sql::{Engine, Statement, Store, cell},
-    domain::event::{CHANNELS, Event, EventType, OWNER},
+    domain::event::{AGENT, CHANNELS, Event, EventType, OWNER},
     flow::{
         archive::{EventFilter, Page, PageOf, Recorded},
         ledger::Error,
@@ -185,6 +187,9 @@ fn narrowed<S: Store>(statement: &mut Statement, wanted: &EventFilter) -> Condit
     conditions.given(statement, "e.channel = ", wanted.channel.as_deref());
     if wanted.conversation.is_none() && might_be_for_some(&wanted.kinds) {
         only_for_the_viewer(conditions.next(statement), wanted);
+        if let Some(channels) = &wanted.channels {
+            only_within(conditions.next(statement), channels, wanted.viewer);
+        }
     }
     if !wanted.kinds.is_empty() {
         let kinds = wanted.kinds.iter().map(|kind| kind.as_str().to_owned()).collect();
@@ -197,25 +202,63 @@ fn narrowed<S: Store>(statement: &mut Statement, wanted: &EventFilter) -> Condit
 
 /// Whether a list of these types (none: of all) may hold what is not for everybody who sees its channel.
 fn might_be_for_some(kinds: &[EventType]) -> bool {
-    kinds.is_empty() || kinds.contains(&EventType::CannedReplyUpdated)
+    kinds.is_empty() || kinds.iter().any(|kind| kind.concerns_every_channel())
 }
 
-/// The rule of [`Event::is_for`], for what concerns every channel. Details are text as this program writes it, the same in
+/// The rule of [`Event::is_for`], for canned replies. Details are text as this program writes it, the same in
 /// both stores, and neither an id nor the name of a channel holds anything that a pattern could take for more.
 fn only_for_the_viewer(statement: &mut Statement, wanted: &EventFilter) {
-    let names = |detail: &str| format!("%\"{detail}\":%");
     statement.push("(e.kind <> ").bind(EventType::CannedReplyUpdated.as_str());
     statement.push(" or (e.details not like ").bind(names(OWNER));
     if let Some(channels) = &wanted.channels {
-        statement.push(" and (e.details not like ").bind(names(CHANNELS));
-        for channel in channels {
-            statement.push(" or e.details like ").bind(format!("%\"{channel}\"%"));
-        }
-        statement.push(")");
+        statement.push(" and ");
+        names_none_or_some(statement, channels, None);
     }
     statement.push(")");
     if let Some(viewer) = wanted.viewer {
         statement.push(" or e.details like ").bind(format!("%\"{OWNER}\":\"{viewer}\"%"));
     }
     statement.push(")");
+}
+
+/// The same for agents, tokens and endpoints, where not all channels are seen.
+fn only_within(statement: &mut Statement, channels: &[String], viewer: Option<Uuid>) {
+    statement.push("(e.kind <> ").bind(EventType::AgentUpdated.as_str()).push(" or ");
+    names_none_or_some(statement, channels, viewer);
+    statement.push(")");
+    for kind in EventType::ALL.iter().filter(|kind| kind.concerns_all_its_channels()) {
+        statement.push(" and (e.kind <> ").bind(kind.as_str()).push(" or ");
+        names_no_other(statement, channels);
+        statement.push(")");
+    }
+}
+
+/// "Is for all channels, for one of these, or about that agent".
+fn names_none_or_some(statement: &mut Statement, channels: &[String], agent: Option<Uuid>) {
+    statement.push("(e.details not like ").bind(names(CHANNELS));
+    for channel in channels {
+        statement.push(" or e.details like ").bind(format!("%\"{channel}\"%"));
+    }
+    if let Some(agent) = agent {
+        statement.push(" or e.details like ").bind(format!("%\"{AGENT}\":\"{agent}\"%"));
+    }
+    statement.push(")");
+}
+
+/// "Is for some of these channels, and for no other": without them, nothing is left of the list.
+fn names_no_other(statement: &mut Statement, channels: &[String]) {
+    let nothing = format!("%\"{CHANNELS}\":[]%");
+    statement.push("(e.details not like ").bind(nothing.as_str()).push(" and ");
+    for _ in channels {
+        statement.push("replace(");
+    }
+    statement.push("replace(e.details, ',', '')");
+    for channel in channels {
+        statement.push(", ").bind(format!("\"{channel}\"")).push(", '')");
+    }
+    statement.push(" like ").bind(nothing).push(")");
+}
+
+fn names(detail: &str) -> String {
+    format!("%\"{detail}\":%")
 }

@@ -9,7 +9,7 @@ use crate::{
     },
     domain::{
         endpoint::{DEAD_LETTERED, DeliveryState, DisabledReason, ENDPOINT, Fate},
-        event::{EventType, actor},
+        event::{CHANNELS, EventType, actor},
     },
     flow::notify::endpoints::{Delivery, Due, Ended},
 };
@@ -95,8 +95,12 @@ fn given_up<S: Store>(store: &S, delivery: &Delivery, ended: &Ended) -> [Part; 2
         " on conflict (id) do update set state = excluded.state, reason = excluded.reason, \
          attempts = excluded.attempts, last_at = excluded.last_at, payload = excluded.payload",
     );
-    let details =
+    let mut details =
         json!({ ENDPOINT: delivery.endpoint.to_string(), "dead_letter_id": delivery.id.to_string() });
+    if !delivery.channel.is_empty() {
+        // Whoever sees its letter, whether they see the endpoint or not.
+        details[CHANNELS] = json!([delivery.channel]);
+    }
     let mut event = event(store);
     event.bind(actor::SYSTEM).push(", ").bind(EventType::EndpointUpdated.as_str()).push(", ");
     event.bind(DEAD_LETTERED).push(", ").bind(details.to_string());
@@ -109,7 +113,11 @@ fn disabling<S: Store>(store: &S, delivery: &Delivery, reason: DisabledReason) -
     let details = json!({ ENDPOINT: delivery.endpoint.to_string(), "reason": reason.as_str() });
     let mut event = event(store);
     event.bind(actor::SYSTEM).push(", ").bind(EventType::EndpointDisabled.as_str()).push(", ");
-    event.bind("disabled").push(", ").bind(details.to_string());
+    // For those who see it: its channels stand in its row, as JSON.
+    let details = details.to_string();
+    event.bind("disabled").push(", case when p.channels is null then ").bind(details.as_str());
+    event.push(" else ").bind(format!("{{\"{CHANNELS}\":")).push(" || p.channels || ");
+    event.bind(details.replacen('{', ",", 1)).push(" end");
     event.push(" from endpoints p where p.id = ").bind(delivery.endpoint).push(" and p.state = 'active'");
     let mut off = Statement::new("update endpoints set state = 'disabled', disabled_reason = ");
     off.bind(reason.as_str()).push(", updated_at = ").now(store);

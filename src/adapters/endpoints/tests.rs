@@ -352,12 +352,17 @@ async fn what_is_given_up_is_a_dead_letter_and_may_be_told_again<S: TestStore>(s
     let test = Delivery { id: Uuid::now_v7(), event: None, state: DeliveryState::Failed, ..due.delivery };
     store.keep_test(&test).await.expect("written");
     assert!(!store.tell_again(test.id).await.expect("written"));
-    assert_eq!(events(store, EventType::EndpointUpdated).await, 2);
+    assert_eq!(events(store, EventType::EndpointUpdated).await, [2, 2, 0], "as its letter is seen");
 }
 
-async fn events<S: TestStore>(store: &S, kind: EventType) -> usize {
-    let filter = EventFilter { kinds: vec![kind], ..EventFilter::default() };
-    store.events(&filter, &PageOf { limit: 100, cursor: None }).await.expect("read").items.len()
+/// As many as those hear of who see all channels, the shop's, and others.
+async fn events<S: TestStore>(store: &S, kind: EventType) -> [usize; 3] {
+    let heard = async |channels: Option<&str>| {
+        let channels = channels.map(|channel| vec![channel.to_owned()]);
+        let filter = EventFilter { kinds: vec![kind], channels, ..EventFilter::default() };
+        store.events(&filter, &PageOf { limit: 100, cursor: None }).await.expect("read").items.len()
+    };
+    [heard(None).await, heard(Some("shop")).await, heard(Some("other")).await]
 }
 
 async fn endpoints_are_counted_by_how_they_are_doing<S: TestStore>(store: &S) {
@@ -382,7 +387,7 @@ async fn endpoints_are_counted_by_how_they_are_doing<S: TestStore>(store: &S) {
 }
 
 async fn an_endpoint_that_is_switched_off_says_so_once<S: TestStore>(store: &S) {
-    let id = added(store, endpoint()).await;
+    let id = added(store, Endpoint { channels: Some(vec!["shop".to_owned()]), ..endpoint() }).await;
     for of in [Uuid::now_v7(), Uuid::now_v7()] {
         happens(store, Some(of), EventType::MessageSent).await;
     }
@@ -393,7 +398,13 @@ async fn an_endpoint_that_is_switched_off_says_so_once<S: TestStore>(store: &S) 
     assert!(one.is_ok() && other.is_ok());
     let off = store.endpoint(id).await.expect("read").expect("there").endpoint;
     assert_eq!((off.state, off.disabled_reason), (State::Disabled, Some(DisabledReason::Failing)));
-    assert_eq!(events(store, EventType::EndpointDisabled).await, 1);
+    assert_eq!(events(store, EventType::EndpointDisabled).await, [1, 1, 0], "those who see it");
+    let of_all = added(store, endpoint()).await;
+    happens(store, Some(Uuid::now_v7()), EventType::MessageSent).await;
+    gathered(store, of_all, 1).await;
+    let due_to_all = store.due(of_all, 1).await.expect("read").remove(0);
+    store.settle(&due_to_all, &ended).await.expect("written");
+    assert_eq!(events(store, EventType::EndpointDisabled).await, [2, 1, 0]);
     let active = Change { state: Some(State::Active), ..Change::default() };
     assert!(store.change_endpoint(id, &active, NOW).await.expect("written"));
     let on = store.endpoint(id).await.expect("read").expect("there").endpoint;

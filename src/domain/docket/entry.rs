@@ -1,10 +1,12 @@
 //! An event in the making: what happened, said by the rule that decided it.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::domain::{
-    event::{Event, EventType, actor},
+    event::{CHANNELS, Event, EventType, actor},
     time::Time,
 };
 
@@ -60,6 +62,13 @@ impl Entry {
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// For those who see the channels of what it is about, those of before too if it had others. None: it is about all.
+    pub fn for_channels(self, now: Option<&[String]>, before: Option<&[String]>) -> Self {
+        let (Some(now), Some(before)) = (now, before) else { return self };
+        let all: BTreeSet<&String> = now.iter().chain(before).collect();
+        self.with(CHANNELS, all.into_iter().cloned().collect::<Vec<_>>())
     }
 
     /// As an event outside of any conversation.

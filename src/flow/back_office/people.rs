@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::{
     domain::{
         docket::Entry,
-        event::{Event, EventType},
+        event::{AGENT, Event, EventType},
         time::Time,
         words::words,
     },
@@ -216,12 +216,14 @@ pub trait People: Send + Sync {
     async fn forget_void(&self, before: Time) -> Result<u64, Error>;
 }
 
-/// Tells that an agent was `added`, was `changed`, or keeps other `preferences`.
-pub fn updated(agent: Uuid, action: &'static str, by: &str, now: Time) -> Event {
+/// Tells that an agent was `added`, was `changed`, or keeps other `preferences`: those who see a channel of theirs, as it is or as
+/// it was before.
+pub fn updated(agent: &Agent, before: Option<&[String]>, action: &'static str, by: &str, now: Time) -> Event {
     Entry::of(EventType::AgentUpdated)
         .action(action)
         .by(by)
-        .with("agent_id", agent.to_string())
+        .with(AGENT, agent.id.to_string())
+        .for_channels(agent.channels.as_deref(), before)
         .outside("", now)
 }
 

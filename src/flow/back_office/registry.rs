@@ -124,12 +124,13 @@ pub const fn opens_nothing(role: Role, channels: [Option<&[String]>; 2]) -> Opti
     }
 }
 
-/// Tells that a token was `added` or `removed`.
-pub fn token_updated(token: Uuid, action: &'static str, by: &str, now: Time) -> Event {
+/// Tells that a token was `added` or `removed`: those who see all of its channels.
+pub fn token_updated(token: &Token, action: &'static str, by: &str, now: Time) -> Event {
     Entry::of(EventType::TokenUpdated)
         .action(action)
         .by(by)
-        .with("token_id", token.to_string())
+        .with("token_id", token.id.to_string())
+        .for_channels(token.channels.as_deref(), token.channels.as_deref())
         .outside("", now)
 }
 

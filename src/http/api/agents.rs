@@ -110,7 +110,7 @@ async fn added(doors: &Doors, caller: &Caller, base: Base, wanted: AgentRequest)
         return Err(taken(doors, caller, &agent.email).await);
     }
     doors.note(doors.deed(caller, Deed::AgentAdded).to(agent.id).with("role", agent.role.as_str())).await;
-    doors.person_changed(agent.id, "added", &caller.actor).await;
+    doors.person_changed(&agent, agent.channels.as_deref(), "added", &caller.actor).await;
     let location = format!("/api/v1/agents/{}", agent.id);
     let link = secret.map(|secret| sign_in_link(&base.0, &secret));
     Ok(Answer::created(location, &NewAgent { kept: agent.into(), link }))
@@ -183,7 +183,9 @@ pub(crate) async fn change(
     match doors.people.change_agent(id.0, &change, (doors.now)()).await? {
         Outcome::Changed => {
             doors.note(deed).await;
-            doors.person_changed(id.0, "changed", &caller.actor).await;
+            let channels = change.channels.clone().unwrap_or_else(|| before.channels.clone());
+            let after = people::Agent { channels, ..before.clone() };
+            doors.person_changed(&after, before.channels.as_deref(), "changed", &caller.actor).await;
         }
         Outcome::Gone => return Err(Problem::not_found()),
         Outcome::Taken => return Err(taken(&doors, &caller, &change.email.unwrap_or_default()).await),

@@ -1,7 +1,5 @@
 //! Canned replies: shared ones, which an admin writes, and those that an agent keeps for themselves.
 
-use std::collections::BTreeSet;
-
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -12,7 +10,7 @@ use crate::{
     domain::{
         canned_reply::{self, check},
         docket::Entry,
-        event::{CHANNELS, EventType, OWNER},
+        event::{EventType, OWNER},
     },
     flow::{
         back_office::{
@@ -299,9 +297,6 @@ async fn noted(
     if let Some(owner) = reply.owner {
         event = event.with(OWNER, owner.to_string());
     }
-    if let (Some(channels), Some(before)) = (&reply.channels, was_for) {
-        let all: BTreeSet<&String> = channels.iter().chain(before).collect();
-        event = event.with(CHANNELS, all.into_iter().cloned().collect::<Vec<_>>());
-    }
+    event = event.for_channels(reply.channels.as_deref(), was_for);
     doors.tell(event.outside("", (doors.now)())).await;
 }

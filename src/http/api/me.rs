@@ -92,7 +92,7 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, body: Json<MeChan
                 let deed = doors.deed(&caller, Deed::ProfileChanged).to(id);
                 doors.note(deed.with("password", change.password.is_some())).await;
             }
-            doors.person_changed(id, action, &caller.actor).await;
+            doors.person_changed(&agent, agent.channels.as_deref(), action, &caller.actor).await;
         }
         Outcome::Gone => return Err(Problem::unauthorized()),
         Outcome::Taken => {

@@ -96,7 +96,7 @@ async fn created(doors: &Doors, caller: &Caller, wanted: TokenRequest) -> Answer
     doors.auth.forget();
     let deed = doors.deed(caller, Deed::TokenCreated).to(kept.id);
     doors.note(deed.with("name", kept.name.as_str()).with("role", kept.role.as_str())).await;
-    doors.tell(registry::token_updated(kept.id, "added", &caller.actor, now)).await;
+    doors.tell(registry::token_updated(&kept, "added", &caller.actor, now)).await;
     let location = format!("/api/v1/tokens/{}", kept.id);
     Ok(Answer::created(location, &NewToken { kept: kept.into(), token }))
 }
@@ -149,13 +149,13 @@ pub(super) async fn named(
 #[utoipa::path(delete, path = "/api/v1/tokens/{id}", tag = "Installation", params(("id" = Id, Path,)),
     responses((status = 204)))]
 pub(crate) async fn revoke(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
-    seen(&doors, &caller, id.0).await?;
+    let token = seen(&doors, &caller, id.0).await?;
     if !doors.tokens.revoke_token(id.0).await? {
         return Err(Problem::not_found());
     }
     doors.auth.forget();
     doors.note(doors.deed(&caller, Deed::TokenRevoked).to(id.0)).await;
-    doors.tell(registry::token_updated(id.0, "removed", &caller.actor, (doors.now)())).await;
+    doors.tell(registry::token_updated(&token, "removed", &caller.actor, (doors.now)())).await;
     Ok(Answer::empty())
 }
 

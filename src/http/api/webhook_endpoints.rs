@@ -114,7 +114,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: WebhookEndpointRequest) -
     if !doors.endpoints.add_endpoint(&made, sealed).await? {
         return Err(too_many(ENDPOINTS_MAX));
     }
-    noted(doors, caller, made.id, "added", Deed::EndpointAdded).await;
+    noted(doors, caller, &made, made.channels.as_deref(), "added", Deed::EndpointAdded).await;
     let location = format!("/api/v1/webhook-endpoints/{}", made.id);
     let kept = Endpoint::from(Summary { endpoint: made, waiting: 0, last: None });
     Ok(Answer::created(location, &NewEndpoint { kept, secret }))
@@ -155,7 +155,7 @@ pub(crate) async fn change(
     body: Json<WebhookEndpointChange>,
 ) -> Answered {
     let wanted = body.value;
-    seen(&doors, &caller, id.0).await?;
+    let before = seen(&doors, &caller, id.0).await?.endpoint;
     if wanted.state.is_some_and(|word| word.0 == State::Disabled) {
         return Err(Problem::invalid("/state", "must be active or paused"));
     }
@@ -180,7 +180,8 @@ pub(crate) async fn change(
     if !doors.endpoints.change_endpoint(id.0, &change, (doors.now)()).await? {
         return Err(Problem::not_found());
     }
-    noted(&doors, &caller, id.0, "changed", Deed::EndpointChanged).await;
+    let now = change.channels.unwrap_or_else(|| before.channels.clone());
+    noted(&doors, &caller, &before, now.as_deref(), "changed", Deed::EndpointChanged).await;
     one(doors, caller, id).await
 }
 
@@ -188,11 +189,11 @@ pub(crate) async fn change(
 #[utoipa::path(delete, path = "/api/v1/webhook-endpoints/{id}", tag = "Webhooks", params(("id" = Id, Path,)),
     responses((status = 204)))]
 pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
-    seen(&doors, &caller, id.0).await?;
+    let gone = seen(&doors, &caller, id.0).await?.endpoint;
     if !doors.endpoints.remove_endpoint(id.0, caller.channels.as_deref()).await? {
         return Err(Problem::not_found());
     }
-    noted(&doors, &caller, id.0, "removed", Deed::EndpointRemoved).await;
+    noted(&doors, &caller, &gone, gone.channels.as_deref(), "removed", Deed::EndpointRemoved).await;
     Ok(Answer::empty())
 }
 
@@ -209,18 +210,20 @@ pub(crate) async fn rotate_secret(
     _: Optional<Nothing>,
 ) -> Answered {
     // Before an answer that was kept, which shows a secret: they may have lost the sight of it since.
-    let kept = Endpoint::from(seen(&doors, &caller, id.0).await?);
+    let kept = seen(&doors, &caller, id.0).await?;
     let request = once.of(&caller, String::new());
-    idempotent::once(&doors, request, rotated(&doors, &caller, id.0, kept)).await
+    idempotent::once(&doors, request, rotated(&doors, &caller, kept)).await
 }
 
-async fn rotated(doors: &Doors, caller: &Caller, id: Uuid, kept: Endpoint) -> Answered {
+async fn rotated(doors: &Doors, caller: &Caller, standing: Summary) -> Answered {
+    let (id, of) = (standing.endpoint.id, standing.endpoint.clone());
+    let kept = Endpoint::from(standing);
     let (secret, sealed) = fresh_secret(doors)?;
     let until = (doors.now)().plus_ms(BOTH_SIGN_MS);
     if !doors.endpoints.change_secret(id, sealed, until, caller.channels.as_deref()).await? {
         return Err(Problem::not_found());
     }
-    noted(doors, caller, id, "secret_rotated", Deed::EndpointChanged).await;
+    noted(doors, caller, &of, of.channels.as_deref(), "secret_rotated", Deed::EndpointChanged).await;
     Ok(Answer::ok(&NewEndpoint { kept, secret }))
 }
 
@@ -314,12 +317,20 @@ async fn seen(doors: &Doors, caller: &Caller, id: Uuid) -> Result<Summary, Probl
     Ok(without_others(caller, found))
 }
 
-/// Notes it, and tells everyone who looks at a list. Not where it is: that may hold a secret.
-async fn noted(doors: &Doors, caller: &Caller, id: Uuid, action: &'static str, deed: Deed) {
-    doors.note(doors.deed(caller, deed).to(id).with("action", action)).await;
+/// Notes it, and tells those who look at a list that has it, or had. Not where it is: that may hold a secret.
+async fn noted(
+    doors: &Doors,
+    caller: &Caller,
+    endpoint: &endpoint::Endpoint,
+    channels: Option<&[String]>,
+    action: &'static str,
+    deed: Deed,
+) {
+    doors.note(doors.deed(caller, deed).to(endpoint.id).with("action", action)).await;
     let event = Entry::of(EventType::EndpointUpdated).action(action).by(&caller.actor);
-    let event = event.with(ENDPOINT, id.to_string()).outside("", (doors.now)());
-    doors.tell(event).await;
+    let event = event.with(ENDPOINT, endpoint.id.to_string());
+    let event = event.for_channels(channels, endpoint.channels.as_deref());
+    doors.tell(event.outside("", (doors.now)())).await;
 }
 
 fn fresh_secret(doors: &Doors) -> Result<(String, Vec<u8>), Problem> {

@@ -9,7 +9,10 @@ use uuid::Uuid;
 use super::{ADMIN, Reply, World, fakes, request, sign_in::Browser};
 use crate::{
     domain::message::Message,
-    flow::{archive::Placed, back_office::registry},
+    flow::{
+        archive::Placed,
+        back_office::{people::People as _, registry},
+    },
     http::ports::Secret,
 };
 
@@ -283,8 +286,9 @@ async fn names_are_read_once_for_all_who_look_and_nothing_fails_for_want_of_one(
     let all = join_all((0..8).map(|_| shown())).await;
     assert!(all.iter().all(|shown| *shown == (200, json!("ben"))), "{all:?}");
     assert_eq!(world.crew.listed.load(Ordering::SeqCst), 1);
+    let ben = world.crew.agent(id).await.expect("reads").expect("is there");
     world.crew.is_away.store(true, Ordering::SeqCst);
-    world.doors.person_changed(id, "changed", "shell").await;
+    world.doors.person_changed(&ben, None, "changed", "shell").await;
     assert_eq!((shown().await, shown().await), ((200, json!("ben")), (200, json!("ben"))));
     assert_eq!(world.crew.listed.load(Ordering::SeqCst), 2, "it is asked again, and not by everyone");
 }
@@ -436,5 +440,45 @@ async fn an_agent_who_was_given_all_channels_meanwhile_is_not_changed_by_an_admi
         wanted["channels"] = Value::Null;
         assert_eq!(world.get(&path).await.json(), wanted, "{method} {rest}");
         assert_eq!(world.crew.hashes(), hashes, "no link, no session");
+    }
+}
+
+#[tokio::test]
+async fn whoever_sees_some_channels_hears_of_the_people_tokens_and_endpoints_of_those() {
+    let world = World::new();
+    world.has_channels(&["shop", "other"]);
+    let shop = [String::from("shop")];
+    let made = async |path: &str, body: Value| {
+        let reply = world.ask("POST", &format!("/api/v1/{path}"), Some(body)).await;
+        assert_eq!(reply.status, 201, "{}", reply.body);
+        format!("/api/v1/{path}/{}", reply.json()["id"].as_str().expect("an id"))
+    };
+    let [agent, token, endpoint] = ["agent_updated", "token_updated", "endpoint_updated"];
+    let all = vec![agent, token, endpoint, agent, token, endpoint, endpoint];
+    for (name, channels, wanted) in [
+        ("a", json!(["shop"]), all),
+        ("b", json!(["other"]), vec![]),
+        ("c", json!(["shop", "other"]), vec![agent, agent]),
+        ("d", Value::Null, vec![agent, agent]),
+    ] {
+        let email = format!("{name}@example.com");
+        let agent = json!({ "name": name, "email": email, "role": "agent", "channels": channels });
+        let agent = made("agents", agent).await;
+        let token = made("tokens", json!({ "name": name, "role": "read", "channels": channels })).await;
+        let endpoint = json!({ "url": "https://example.com/", "channels": channels });
+        let endpoint = made("webhook-endpoints", endpoint).await;
+        for (method, path, body) in [
+            ("PATCH", &agent, Some(json!({ "channels": ["other"] }))),
+            ("DELETE", &token, None),
+            ("PATCH", &endpoint, Some(json!({ "state": "paused" }))),
+            ("DELETE", &endpoint, None),
+        ] {
+            let done = world.ask(method, path, body).await;
+            assert!((200..300).contains(&done.status), "{method} {path}: {}", done.body);
+        }
+        let told = std::mem::take(&mut *world.house.kept.lock().unwrap());
+        let heard = told.iter().filter(|event| event.is_for(None, Some(&shop)));
+        assert_eq!(heard.map(|event| event.kind.as_str()).collect::<Vec<_>>(), wanted, "{channels}");
+        assert!(told.iter().all(|event| event.is_for(None, None)), "{channels}");
     }
 }

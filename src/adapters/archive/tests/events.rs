@@ -10,7 +10,7 @@ use crate::{
     adapters::test_stores::{NOW, TestStore, begun, event, on_both_stores},
     domain::{
         docket::Entry,
-        event::{CHANNELS, Event, EventType, OWNER},
+        event::{AGENT, CHANNELS, Event, EventType, OWNER},
     },
     flow::archive::{Archive, EventFilter},
 };
@@ -104,10 +104,27 @@ async fn what_is_for_some_is_listed_for_nobody_else<S: TestStore>(store: &S) {
         let entry = Entry::of(EventType::CannedReplyUpdated).with("canned_reply_id", ana.to_string());
         entry.with(detail, value).outside("", NOW)
     };
+    let about = |kind, channels: &[&str]| {
+        let entry = Entry::of(kind).with("token_id", ben.to_string());
+        entry.with(CHANNELS, json!(channels)).outside("", NOW)
+    };
     let kept = vec![
         of(EventType::ChannelUpdated, "shop"),
         of(EventType::AgentUpdated, ""),
         of(EventType::CannedReplyUpdated, ""),
+        about(EventType::AgentUpdated, &["other", "shop"]),
+        about(EventType::AgentUpdated, &["shop-2"]),
+        about(EventType::AgentUpdated, &[]),
+        Entry::of(EventType::AgentUpdated)
+            .with(AGENT, ana.to_string())
+            .with(CHANNELS, json!(["shop-2"]))
+            .outside("", NOW),
+        of(EventType::TokenUpdated, ""),
+        about(EventType::TokenUpdated, &["shop"]),
+        about(EventType::TokenUpdated, &["other", "shop"]),
+        about(EventType::EndpointUpdated, &[]),
+        about(EventType::EndpointUpdated, &["other"]),
+        about(EventType::EndpointDisabled, &["shop", "shop-2"]),
         reply(OWNER, json!(ana)),
         reply(OWNER, json!(ben)),
         reply(CHANNELS, json!(["other", "shop"])),
@@ -116,9 +133,10 @@ async fn what_is_for_some_is_listed_for_nobody_else<S: TestStore>(store: &S) {
     ];
     store.keep_events(kept.clone()).await;
     for viewer in [None, Some(ana), Some(ben)] {
-        for channels in [None, Some(vec![]), Some(vec!["shop".to_owned()]), Some(vec!["other".to_owned()])] {
+        for seen in [None, Some(&[][..]), Some(&["shop"]), Some(&["other"]), Some(&["other", "shop"])] {
+            let channels = seen.map(|seen| seen.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
             let filter = EventFilter { viewer, channels: channels.clone(), ..Default::default() };
-            let listed = store.events(&filter, &first(10)).await.expect("a page").items;
+            let listed = store.events(&filter, &first(100)).await.expect("a page").items;
             let listed: Vec<Event> = listed.into_iter().map(|recorded| recorded.event).collect();
             let passed: Vec<Event> =
                 kept.iter().filter(|event| event.is_for(viewer, channels.as_deref())).cloned().collect();
