@@ -28,7 +28,6 @@ impl Desk {
         new: NewFollowUp,
         who: &Who,
     ) -> Result<(Uuid, FollowUp, bool), Refusal> {
-        check_new(&new)?;
         let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
         let step = move |docket: &mut Docket| {
             let channel = channels.of_conversation(&docket.conversation.channel)?;
@@ -101,23 +100,6 @@ pub(in crate::flow) fn call_off(
 /// Who spoke last, once one that waits to leave is withdrawn.
 fn need() -> Need {
     Need { newest: WITHDRAW_LOOKS_BACK, ..Need::default() }
-}
-
-fn check_new(new: &NewFollowUp) -> Result<(), Refusal> {
-    if new.due_at.is_some() == new.delay_ms.is_some() {
-        return Err(invalid("/due_at", "exactly one of due_at and delay_ms".to_owned()));
-    }
-    if new.delay_ms.is_some_and(|ms| ms < 0) {
-        return Err(invalid("/delay_ms", "must not be negative".to_owned()));
-    }
-    if new.text.is_some() && new.instructions.is_some() {
-        return Err(invalid("/text", "at most one of text and instructions".to_owned()));
-    }
-    let is_blank = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
-    if is_blank(&new.text) || is_blank(&new.instructions) {
-        return Err(invalid("/text", "must not be blank".to_owned()));
-    }
-    Ok(())
 }
 
 /// The wrong year keeps the person for good, and the wrong time zone would be found out by nobody: it would be withheld as late.
