@@ -18,7 +18,7 @@ use amend::{amend_with, is_amendment, is_edit};
 pub use claim::{
     Begun, Claim, Claimant, begin, begun_before, claim_at_once, claim_ripe, free_lease, holds_lease,
 };
-pub(super) use claim::{hand_over, hand_over_stale};
+pub(super) use claim::{hand_over, hand_over_stale, hand_over_waiting};
 pub(super) use on_demand::start_again;
 pub use on_demand::{answer_now, leave_unread};
 pub use unseen::{admit_edited, edits_of_unseen};

@@ -6,11 +6,7 @@
 use async_trait::async_trait;
 
 use crate::domain::{
-    conversation::AttentionReason,
-    docket::Docket,
-    message::{Message, OutcomeReason},
-    price::Prices,
-    time::Time,
+    conversation::AttentionReason, docket::Docket, message::OutcomeReason, price::Prices, time::Time,
 };
 
 use super::{archive::Usage, conversations, inbox, ledger::Error};
@@ -31,9 +27,7 @@ pub trait Used: Send + Sync {
 
 /// Everything that waits goes to a person: nobody answers it by itself today.
 pub fn leave_to_people(docket: &mut Docket) {
-    let waiting = docket.ids(Message::waits);
-    inbox::hand_over(docket, &waiting, OutcomeReason::SpendLimit);
-    docket.conversation.memo.end_burst();
+    inbox::hand_over_waiting(docket, OutcomeReason::SpendLimit);
     conversations::raise(docket, AttentionReason::SpendLimit);
 }
 

@@ -359,6 +359,13 @@ fn leave_stale(docket: &mut Docket, policy: &Policy) {
     hand_over_stale(docket, &stale);
 }
 
+/// All that waits goes to a person, for that reason, and the burst is over.
+pub(in crate::flow) fn hand_over_waiting(docket: &mut Docket, reason: OutcomeReason) {
+    let waiting = docket.ids(Message::waits);
+    hand_over(docket, &waiting, reason);
+    docket.conversation.memo.end_burst();
+}
+
 /// These go to people, for that reason.
 pub(in crate::flow) fn hand_over(docket: &mut Docket, messages: &[Uuid], reason: OutcomeReason) {
     for id in messages {
@@ -378,9 +385,7 @@ pub(in crate::flow) fn hand_over_stale(docket: &mut Docket, stale: &[Uuid]) {
 
 /// It has begun while there was a model, which is taken away since: nobody fails at it in vain.
 fn leave_without_model(docket: &mut Docket) {
-    let waiting = docket.ids(Message::waits);
-    hand_over(docket, &waiting, OutcomeReason::NoModel);
-    docket.conversation.memo.end_burst();
+    hand_over_waiting(docket, OutcomeReason::NoModel);
     conversations::raise(docket, AttentionReason::Unanswered);
 }
 
@@ -393,7 +398,7 @@ fn is_capped(docket: &mut Docket, policy: &Policy) -> bool {
 
 /// Too many answers without a person: probably a bot on the other side.
 fn hand_over_for_cap(docket: &mut Docket, policy: &Policy) {
-    leave_waiting_for_cap(docket);
+    hand_over_waiting(docket, OutcomeReason::ReplyCap);
     conversations::cause(docket, policy, By::of(Reason::ReplyCap, actor::SYSTEM));
     conversations::raise(docket, AttentionReason::ReplyCap);
     if let Some(text) = &policy.handover_text
@@ -401,12 +406,6 @@ fn hand_over_for_cap(docket: &mut Docket, policy: &Policy) {
     {
         outbox::say_farewell(docket, policy, text, None);
     }
-}
-
-fn leave_waiting_for_cap(docket: &mut Docket) {
-    let waiting = docket.ids(Message::waits);
-    hand_over(docket, &waiting, OutcomeReason::ReplyCap);
-    docket.conversation.memo.end_burst();
 }
 
 #[cfg(test)]
