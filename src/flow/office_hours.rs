@@ -77,13 +77,13 @@ pub fn away_until(policy: &Policy, now: Time) -> Option<String> {
 }
 
 /// The assistant would hand over while nobody is there: they see it when they come.
-pub fn note_hand_over(docket: &mut Docket, turn: &Turn, why: &str) {
+pub fn note_hand_over(docket: &mut Docket, turn: &Turn, why: String) {
     conversations::raise(docket, AttentionReason::AssistantAsked);
     docket.record(
         Entry::of(EventType::ConversationUpdated)
             .action("hand_over_noted")
             .by(actor::ASSISTANT)
             .turn(turn.id)
-            .with("reason", why.chars().take(500).collect::<String>()),
+            .with("reason", why),
     );
 }

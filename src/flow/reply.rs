@@ -225,7 +225,7 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         if answer.text.trim().is_empty() || !is_nobody_there {
             return hand_over(docket, policy, begun, answer, reason);
         }
-        office_hours::note_hand_over(docket, &begun.turn, reason);
+        office_hours::note_hand_over(docket, &begun.turn, told(reason));
     }
     // What is written alongside it is for nobody: why it has nothing to say, most of the time. Not where it says that nobody is
     // there to take over.
