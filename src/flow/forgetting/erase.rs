@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use self::traces::Told;
 use super::{
-    erasures::{Erasing, Erasures, OwnedRows, Rows, Turned},
+    erasures::{Erasing, Erasures, OwnedRows, Rows, Turned, add},
     tombstones::Tombstones,
 };
 use crate::{
@@ -123,7 +123,7 @@ impl Eraser {
         let mut removed = Rows::new();
         for conversation in closed {
             if let Some(erasing) = self.erasures.erasing(*conversation).await? {
-                count(&mut removed, self.finish(erasing).await?);
+                add(&mut removed, self.finish(erasing).await?);
             }
         }
         Ok(removed)
@@ -312,10 +312,6 @@ fn close(docket: &mut Docket, tombstones: &Tombstones, chats: &[ChatId], actor: 
     let echoed_until = docket.now.plus_ms(ECHO_AWAITED_MS);
     let chats = chats.to_vec();
     docket.erase(Erasure { actor: actor.to_owned(), chats, echoes, echoed_until });
-}
-
-fn count(all: &mut Rows, more: Rows) {
-    more.into_iter().for_each(|(table, rows)| *all.entry(table).or_default() += rows);
 }
 
 /// Those that name one of these chats.

@@ -16,6 +16,11 @@ use crate::{
 /// Rows by table.
 pub type Rows = BTreeMap<String, i64>;
 
+/// Adds up, table by table.
+pub(super) fn add(all: &mut Rows, more: Rows) {
+    more.into_iter().for_each(|(table, rows)| *all.entry(table).or_default() += rows);
+}
+
 /// A conversation whose rows go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Erasing {

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use uuid::Uuid;
 
 use super::{
-    erasures::Rows,
+    erasures::{Rows, add},
     expiry::{Expired, Expiry, Kind},
     tombstones::Tombstones,
 };
@@ -166,11 +166,5 @@ fn retire_old(before: Time) -> impl Fn(&mut Docket) -> bool + Send + Sync + 'sta
             drafts::retire(docket, "expired", actor::SYSTEM);
         }
         is_old
-    }
-}
-
-fn add(removed: &mut Rows, others: Rows) {
-    for (table, count) in others {
-        *removed.entry(table).or_default() += count;
     }
 }
