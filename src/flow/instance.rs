@@ -26,4 +26,4 @@ pub mod onlookers;
 
 pub mod overhead;
 
-pub(in crate::flow) mod measure;
+pub(crate) mod measure;

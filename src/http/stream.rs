@@ -17,8 +17,12 @@ use super::{
 };
 use crate::flow::{
     archive::{Recorded, Tail},
+    instance::measure::Gauge,
     ledger::Error,
 };
+
+/// Counts them.
+const CLIENTS: &str = "baton_feed_clients";
 
 /// Frames on their way to one client.
 const FRAMES_MAX: usize = 64;
@@ -82,7 +86,7 @@ enum Caught {
 
 impl Client {
     async fn run(mut self, newest: String) {
-        let counted = Counted::new();
+        let counted = Gauge::new(CLIENTS);
         // Either way it is over; a client that still wants more comes back with its last id.
         let _: Result<(), Ended> = self.serve(newest).await;
         drop(counted);
@@ -205,22 +209,5 @@ fn named(id: &str) -> Vec<u8> {
 
 /// Clients are counted from 0 on.
 pub(super) fn count_from_zero() {
-    metrics::gauge!("baton_feed_clients").increment(0);
-}
-
-/// Counts a client while it is there.
-struct Counted(metrics::Gauge);
-
-impl Counted {
-    fn new() -> Self {
-        let clients = metrics::gauge!("baton_feed_clients");
-        clients.increment(1);
-        Self(clients)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.decrement(1);
-    }
+    metrics::gauge!(CLIENTS).increment(0);
 }

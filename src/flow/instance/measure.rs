@@ -26,10 +26,10 @@ impl Drop for Stopwatch {
 }
 
 /// Counts what is under way, however it ends.
-pub(in crate::flow) struct Gauge(&'static str);
+pub(crate) struct Gauge(&'static str);
 
 impl Gauge {
-    pub(in crate::flow) fn new(name: &'static str) -> Self {
+    pub(crate) fn new(name: &'static str) -> Self {
         gauge!(name).increment(1.0);
         Self(name)
     }
