@@ -107,8 +107,8 @@ impl From<Option<(i64, i64)>> for Percentiles {
 impl Item {
     fn of(bucket: Bucket, prices: &Prices) -> Self {
         let cost = |is_counted: fn(&Usage) -> bool| {
-            let counted: Vec<Usage> = bucket.usage.iter().filter(|used| is_counted(used)).cloned().collect();
-            (!prices.is_empty()).then(|| spending::cost_of(prices, &counted))
+            let counted = bucket.usage.iter().filter(|used| is_counted(used));
+            (!prices.is_empty()).then(|| spending::cost_of(prices, counted))
         };
         Self {
             cost: cost(|_| true),
