@@ -32,7 +32,7 @@ impl ChatId {
 
     /// What kind of chat the part after the `@` names.
     pub fn kind(&self) -> ChatKind {
-        match self.0.rsplit_once('@').map(|(_, host)| host) {
+        match self.host() {
             Some("g.us") => ChatKind::Group,
             Some("newsletter") => ChatKind::Newsletter,
             Some("broadcast") => ChatKind::Broadcast,
@@ -42,10 +42,13 @@ impl ChatId {
 
     /// Whether the two are of both kinds under which WhatsApp knows a person: by number, and hidden.
     pub fn may_be_same_person_as(&self, other: &Self) -> bool {
-        let host = |id: &Self| id.0.rsplit_once('@').map(|(_, host)| host.to_owned());
-        let hosts = [host(self), host(other)];
-        let hosts = hosts.each_ref().map(Option::as_deref);
+        let hosts = [self.host(), other.host()];
         hosts == [Some("lid"), Some("c.us")] || hosts == [Some("c.us"), Some("lid")]
+    }
+
+    /// What stands behind the `@`.
+    fn host(&self) -> Option<&str> {
+        self.0.rsplit_once('@').map(|(_, host)| host)
     }
 
     /// The phone number, where the id is one (a `@lid` hides it).
