@@ -92,9 +92,9 @@ words! {
         AttentionRaised = "attention_raised",
         /// No more.
         AttentionCleared = "attention_cleared",
-        /// The contact edited a message.
+        /// The words of a message changed.
         MessageEdited = "message_edited",
-        /// The contact deleted a message.
+        /// Its writer deleted a message.
         MessageDeleted = "message_deleted",
         /// A message was withdrawn before it left.
         MessageCancelled = "message_cancelled",
