@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
-use super::{brake::Brake, hours::Hours, tool::Tool, words::words};
+use super::{brake::Brake, hours::Hours, retry, tool::Tool, words::words};
 
 /// A webhook token of fewer characters can be guessed.
 pub const WEBHOOK_TOKEN_MIN: usize = 12;
@@ -162,6 +162,13 @@ pub struct Policy {
     pub prompt: Arc<str>,
     /// The zone in which that moment is shown.
     pub zone: TimeZone,
+}
+
+impl Policy {
+    /// Wait before the next attempt of a send or of a generation; see [`retry::wait_ms`].
+    pub fn retry_ms(&self, attempt: i32, jitter: f64, at_least_ms: Option<i64>) -> i64 {
+        retry::wait_ms(self.retry_base_ms, attempt, retry::CAP_MS, jitter, at_least_ms)
+    }
 }
 
 impl Default for Policy {

@@ -3,7 +3,7 @@
 //! In: which attempt failed and what the other side asked for. Out: milliseconds. The dice are the caller's.
 
 /// Longest wait between attempts of a send or of a generation, unless the other side asks for more.
-pub const CAP_MS: i64 = 60_000;
+pub(super) const CAP_MS: i64 = 60_000;
 
 /// Wait before the next attempt; `attempt` is the one that just failed, from 1.
 ///

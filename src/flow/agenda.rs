@@ -24,7 +24,6 @@ use crate::domain::{
     mode::Mode,
     pacing,
     policy::Policy,
-    retry,
     time::Time,
     turn::{FollowUp, FollowUpState, Purpose},
 };
@@ -356,7 +355,7 @@ pub fn put_off(docket: &mut Docket, policy: &Policy, failure: &Failure, jitter: 
         return;
     }
     let rest_ms = failure.rest_ms(docket.now.since(follow_up.due_at));
-    let wait_ms = retry::wait_ms(policy.retry_base_ms, attempts, retry::CAP_MS, jitter, rest_ms);
+    let wait_ms = policy.retry_ms(attempts, jitter, rest_ms);
     docket.conversation.memo.follow_up_retry_at = Some(docket.now.plus_ms(wait_ms).0);
     docket.change_follow_up(|follow_up| follow_up.attempts = attempts);
 }

@@ -23,7 +23,6 @@ use crate::domain::{
     event::{EventType, actor},
     mode::Mode,
     policy::Policy,
-    retry,
     time::Time,
     turn::{Purpose, TurnState},
 };
@@ -115,7 +114,7 @@ pub(super) fn fail(
         return false;
     }
     let rest_ms = failure.rest_ms(waited_ms);
-    let wait_ms = retry::wait_ms(policy.retry_base_ms, wish.failures, retry::CAP_MS, jitter, rest_ms);
+    let wait_ms = policy.retry_ms(wish.failures, jitter, rest_ms);
     let retry_at = now.plus_ms(wait_ms);
     wish.retry_at = Some(retry_at.0);
     wish.ripe_at = retry_at.0;

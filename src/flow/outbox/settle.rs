@@ -17,7 +17,6 @@ use crate::{
         message::{Delivery, DeliveryReason, DeliveryState, Gate, Message, Outcome, OutcomeReason},
         mode::Mode,
         policy::Policy,
-        retry,
         time::Time,
         turn::{DeadLetter, LetterKind, LetterState},
     },
@@ -73,8 +72,7 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
             give_up(docket, policy, message.id, DeliveryState::Dead, DeliveryReason::AttemptsUsed, detail);
         }
         Settled::Again(at_least_ms, detail) => {
-            let wait_ms =
-                retry::wait_ms(policy.retry_base_ms, delivery.attempts, retry::CAP_MS, jitter, *at_least_ms);
+            let wait_ms = policy.retry_ms(delivery.attempts, jitter, *at_least_ms);
             requeue(docket, policy, message.id, wait_ms);
             docket.record(
                 Entry::of(EventType::MessageFailed)

@@ -13,7 +13,6 @@ use crate::{
         event::EventType,
         message::{Outcome, OutcomeReason},
         policy::Policy,
-        retry,
         time::Time,
         turn::{DeadLetter, LetterKind, LetterState, Purpose, TurnState},
     },
@@ -62,8 +61,7 @@ pub fn fail(
     if is_tried_again(docket, policy, begun, failure) {
         let waited_ms = waited_ms(docket, begun);
         record_failure(docket, begun, failure, "retried");
-        let wait_ms =
-            retry::wait_ms(policy.retry_base_ms, failures, retry::CAP_MS, jitter, failure.rest_ms(waited_ms));
+        let wait_ms = policy.retry_ms(failures, jitter, failure.rest_ms(waited_ms));
         let memo = &mut docket.conversation.memo;
         memo.failures = failures;
         memo.retry_at = Some(docket.now.plus_ms(wait_ms).0);
