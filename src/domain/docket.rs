@@ -173,6 +173,11 @@ impl Docket {
         self.messages.iter().find(|message| message.id == id)
     }
 
+    /// How that message of ours is delivered.
+    pub fn delivery(&self, id: Uuid) -> Option<&Delivery> {
+        self.message(id)?.delivery.as_ref()
+    }
+
     /// One of them, to change.
     pub fn edit(&mut self, id: Uuid) -> Option<&mut Message> {
         let message = self.messages.iter_mut().find(|message| message.id == id)?;

@@ -280,8 +280,7 @@ pub(super) fn look_at_ours(
     let (settled, in_flight) = look_in_flight(docket, version);
     let conversation = &docket.conversation;
     let waits_for_others = conversation.memo.is_untold && conversation.mode.mode == Mode::Human;
-    let state =
-        |id: &Uuid| docket.message(*id).and_then(|message| message.delivery.as_ref()).map(|it| it.state);
+    let state = |id: &Uuid| docket.delivery(*id).map(|it| it.state);
     let is_there = |id: &Uuid| docket.message(*id).is_some_and(is_at_provider);
     Look {
         settled: settled && !waits_for_others,

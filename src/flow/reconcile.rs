@@ -267,7 +267,7 @@ pub fn expire_leases(docket: &mut Docket, policy: &Policy) {
     });
     for id in expired {
         lose_sight(docket, id, "nobody settled it within its lease");
-        if let Some(delivery) = docket.message(id).and_then(|message| message.delivery.clone()) {
+        if let Some(delivery) = docket.delivery(id).cloned() {
             outbox::tell_settled(docket, &delivery);
         }
     }

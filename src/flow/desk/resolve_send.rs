@@ -27,8 +27,7 @@ pub(in crate::flow) fn retry(
     refuse_unaddressed(&docket.conversation.chat)?;
     let now = docket.now;
     let version = docket.conversation.mode.version;
-    let state =
-        docket.message(id).and_then(|message| message.delivery.as_ref()).map(|delivery| delivery.state);
+    let state = docket.delivery(id).map(|delivery| delivery.state);
     match state {
         Some(DeliveryState::Failed | DeliveryState::Dead | DeliveryState::Unknown) => {}
         Some(DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read) => {
@@ -38,8 +37,7 @@ pub(in crate::flow) fn retry(
             return Err(not_retryable("it is neither failed, dead nor unknown"));
         }
     }
-    let was_unclear =
-        docket.message(id).and_then(|m| m.delivery.as_ref()).is_some_and(|delivery| delivery.unclear > 0);
+    let was_unclear = docket.delivery(id).is_some_and(|delivery| delivery.unclear > 0);
     if let Some(delivery) = docket.edit_delivery(id) {
         delivery.state = DeliveryState::Queued;
         delivery.reason = None;
@@ -128,8 +126,7 @@ pub(in crate::flow) fn withdraw(
     id: Uuid,
     who: &Who,
 ) -> Result<(), Refusal> {
-    let state =
-        docket.message(id).and_then(|message| message.delivery.as_ref()).map(|delivery| delivery.state);
+    let state = docket.delivery(id).map(|delivery| delivery.state);
     match state {
         Some(DeliveryState::Queued) => {
             outbox::cancel(docket, id, DeliveryReason::DeletedByAgent, &who.actor);

@@ -192,7 +192,7 @@ pub const fn as_checked(mode: Mode) -> atomic_mode_check::Mode {
 
 /// A refused message never blocks the conversation's order: it is withdrawn, and what it covered is left to a person.
 pub(super) fn refuse(docket: &mut Docket, policy: &Policy, id: Uuid, reason: DeliveryReason) {
-    let delivery = docket.message(id).and_then(|message| message.delivery.as_ref());
+    let delivery = docket.delivery(id);
     let is_follow_up = delivery.is_some_and(|delivery| delivery.gate == Gate::FollowUp);
     cancel(docket, id, reason, actor::SYSTEM);
     if is_follow_up {

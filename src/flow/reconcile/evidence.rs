@@ -50,7 +50,7 @@ pub(super) fn confirmed(message: Uuid, by: &str) -> Entry {
 
 /// Whether this attempt still has an unknown fate: every way out asks this in the step that takes it.
 fn is_open(docket: &Docket, message: Uuid, attempt: Uuid) -> bool {
-    docket.message(message).and_then(|message| message.delivery.as_ref()).is_some_and(|delivery| {
+    docket.delivery(message).is_some_and(|delivery| {
         delivery.state == DeliveryState::Unknown && delivery.attempt.is_some_and(|held| held.id == attempt)
     })
 }

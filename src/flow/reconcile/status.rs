@@ -53,7 +53,7 @@ pub fn take_status(
 /// Whether a status that has changed nothing of that message was reported before. That it has left is not remembered by who has
 /// said so, the status or the echo; and whoever has read it has it, whether that was reported or not.
 pub fn was_reported(docket: &Docket, id: Uuid, state: DeliveryState) -> bool {
-    let Some(delivery) = docket.message(id).and_then(|message| message.delivery.as_ref()) else {
+    let Some(delivery) = docket.delivery(id) else {
         return false;
     };
     match state {
@@ -94,7 +94,7 @@ pub(super) fn advance(
     reason: Option<DeliveryReason>,
 ) {
     let now = docket.now;
-    let Some(delivery) = docket.message(id).and_then(|message| message.delivery.clone()) else { return };
+    let Some(delivery) = docket.delivery(id).cloned() else { return };
     if report.is_accepted()
         && delivery.left_at.is_none()
         && let Some(delivery) = docket.edit_delivery(id)
