@@ -16,7 +16,10 @@ use execution::{
 
 use super::now;
 use crate::{
-    adapters::sqlite::Sqlite,
+    adapters::{
+        sql::{Statement, Store as _},
+        sqlite::Sqlite,
+    },
     domain::{
         chat::ChatId,
         conversation::AttentionReason,
@@ -214,8 +217,9 @@ async fn a_replay_of_what_the_provider_has_delivered_again_changes_nothing_more(
 async fn a_letter_without_a_conversation_is_kept_from_when_it_was_discarded_on() {
     let world = World::new().await;
     world.intake.take("default", b"Hello").await.expect("kept");
+    let earlier = Statement::new("update dead_letters set last_at = last_at - 5");
+    world.store.write(earlier).await.expect("written");
     let letter = world.letters(LetterState::Open).await.remove(0);
-    tokio::time::sleep(Duration::from_millis(5)).await;
     world.desk.discard(letter.id, &ana()).await.expect("it was open");
     let discarded = world.letters(LetterState::Discarded).await.remove(0);
     assert!(discarded.id == letter.id && discarded.last_at > letter.last_at, "{discarded:?}");
