@@ -381,29 +381,30 @@ fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) -> bool {
     true
 }
 
-/// A reply whose first part was claimed and certainly did not leave counts as being generated again. If the contact has
-/// written meanwhile, or amended what it answers, it has not read everything: it starts again with what is new, or never
-/// leaves, where all of that was deleted; with the replies that wait behind it, which would leave before. Not if the business was
-/// notified of it.
+/// A reply whose first part was claimed and certainly did not leave counts as being generated again. If it does not start again
+/// although the contact has amended what it answers, the new words wait for the next turn.
 pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended: bool) {
+    let is_over = starts_again(docket, policy, reply, is_amended);
+    if is_amended && !is_over {
+        amend::read_edited_again(docket, policy, reply);
+    }
+}
+
+/// If the contact has written meanwhile, or amended what it answers, it has not read everything: it starts again with what is
+/// new, or never leaves, where all of that was deleted; with the replies that wait behind it, which would leave before. Not if
+/// the business was notified of it. False: it leaves as it is.
+fn starts_again(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended: bool) -> bool {
     if errands::are_told(docket, reply) {
-        if is_amended {
-            amend::read_edited_again(docket, policy, reply);
-        }
-        return;
+        return false;
     }
     if is_amended {
         amend::withdraw_moot(docket, policy, Some(reply));
     }
     if !docket.is_owed(reply) {
-        return;
+        return true;
     }
-    let may_restart = policy.burst == BurstPolicy::Interrupt && !docket.conversation.memo.is_flood;
-    if !may_restart {
-        if is_amended {
-            amend::read_edited_again(docket, policy, reply);
-        }
-        return;
+    if policy.burst != BurstPolicy::Interrupt || docket.conversation.memo.is_flood {
+        return false;
     }
     let behind = outbox::replies_behind(docket, reply);
     let is_newer = is_amended
@@ -412,17 +413,17 @@ pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended:
     if !is_newer {
         // Withdrawn for a newer message, it would leave after those behind it.
         docket.conversation.memo.reply = behind.is_empty().then_some(reply);
-        return;
+        return false;
     }
     let first_at = Time(docket.conversation.memo.burst_first_at.unwrap_or(docket.now.0));
-    if supersede(docket, policy, first_at) {
-        for reply in behind.into_iter().chain([reply]) {
-            outbox::withdraw_reply(docket, reply);
-        }
-        set_ripe_at(docket, policy);
-    } else if is_amended {
-        amend::read_edited_again(docket, policy, reply);
+    if !supersede(docket, policy, first_at) {
+        return false;
     }
+    for reply in behind.into_iter().chain([reply]) {
+        outbox::withdraw_reply(docket, reply);
+    }
+    set_ripe_at(docket, policy);
+    true
 }
 
 /// When the waiting burst may be answered, from what waits now.
